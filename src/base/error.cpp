@@ -37,9 +37,11 @@ char const* name_of(errc e) noexcept {
   return "unknown";
 }
 
+// Boost's base has a protected destructor that is not virtual; the one instance is never destroyed.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
 class category final : public boost::system::error_category {
  public:
-  virtual ~category() = default;
   char const* name() const noexcept override { return "hocket"; }
   std::string message(int value) const override { return name_of(static_cast<errc>(value)); }
   char const* message(int value, char*, std::size_t) const noexcept override {
@@ -61,6 +63,7 @@ class category final : public boost::system::error_category {
     }
   }
 };
+#pragma GCC diagnostic pop
 
 }  // namespace
 
