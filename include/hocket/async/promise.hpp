@@ -58,4 +58,18 @@ template <class T>
   return work<T>(std::move(op));
 }
 
+namespace detail {
+
+/// A handle that has failed already.
+template <class T>
+[[nodiscard]] work<T> failed_work(errc code, std::string const& story,
+                                  std::source_location const& site) {
+  boost::intrusive_ptr<value_state<T>> op(new value_state<T>(nullptr), false);
+  op->mutable_info().site = site;
+  op->finish(make_failure(make_error_code(code), to_string(op->info()) + ": " + story));
+  return work<T>(std::move(op));
+}
+
+}  // namespace detail
+
 }  // namespace hocket

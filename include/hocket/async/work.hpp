@@ -148,7 +148,7 @@ class work {
 
   /// The group's executor, where handlers without one of their own run.
   [[nodiscard]] executor_type get_executor() const noexcept {
-    return op_ ? op_->home()->executor() : executor_type();
+    return detail::initiate<std::exception_ptr, T>(op_).get_executor();
   }
 
   [[nodiscard]] detail::op_ptr<T> const& state() const noexcept { return op_; }

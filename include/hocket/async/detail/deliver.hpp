@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <exception>
 #include <hocket/async/detail/op_state.hpp>
+#include <hocket/detail/assert.hpp>
 #include <hocket/error.hpp>
 #include <memory>
 #include <new>
@@ -228,6 +229,16 @@ void wait_on_empty(H h) {
   });
 }
 
+// A handle that was ready from the start may have no group, hence no executor of its own.
+template <class E, class T, class H>
+void deliver_homeless(op_ptr<T> o, H h) {
+  HOCKET_ASSERT(o->settled());
+  auto ex = asio::get_associated_executor(h, asio::system_executor());
+  asio::post(ex, [o = std::move(o), h = std::move(h)]() mutable {
+    call<E, T>(std::move(o), false, std::move(h));
+  });
+}
+
 /// Begins one wait of handler `h`.
 template <class E, class T, class H>
 void start(op_ptr<T> o, H h) {
@@ -238,6 +249,7 @@ void start(op_ptr<T> o, H h) {
       return call<E, T>(std::move(o), false, std::move(h));
     }
   }
+  if (o->home() == nullptr) return deliver_homeless<E, T>(std::move(o), std::move(h));
   auto ex = asio::get_associated_executor(h, o->home()->executor());
   port_ptr home(o->home());
   bool direct = home->same(ex);
@@ -276,7 +288,8 @@ class initiate {
   using executor_type = asio::any_io_executor;
   explicit initiate(op_ptr<T> o) noexcept : op_(std::move(o)) {}
   [[nodiscard]] executor_type get_executor() const noexcept {
-    return op_ ? op_->home()->executor() : executor_type();
+    return op_ && op_->home() != nullptr ? op_->home()->executor()
+                                         : executor_type(asio::system_executor());
   }
   template <class H>
   void operator()(H&& h) {
