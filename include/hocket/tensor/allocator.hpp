@@ -25,7 +25,7 @@ class allocator : public std::enable_shared_from_this<allocator> {
 
 struct allocator_stats {
   std::size_t bytes_live = 0;    ///< reserved by storages
-  std::size_t bytes_pooled = 0;  ///< free, kept for reuse
+  std::size_t bytes_pooled = 0;  ///< free blocks above 1 KiB, kept for reuse
 };
 
 /// Host memory, pooled by size. Blocks from 2 MiB up are private mappings aligned to 2 MiB that
