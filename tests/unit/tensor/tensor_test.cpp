@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
 #include <hocket/tensor/tensor.hpp>
 #include <numeric>
 #include <type_traits>
@@ -220,6 +226,28 @@ TEST_CASE("the holder of a lease may write while others may not") {
   t.slice(0, 2, 1).bytes(lease)[1] = std::byte{9};
   CHECK(t.item<std::uint8_t>(2, 1) == 9);
 }
+
+#if !defined(NDEBUG) || defined(HOCKET_CHECKED)
+TEST_CASE("checked builds abort when a program writes to what an op holds") {
+  auto const t = tensor::zeros(dtype::u8, {4});
+  read_lease lease(t.storage());
+  std::fflush(nullptr);  // or the child writes it again
+  auto const child = ::fork();
+  if (child == 0) {
+    std::signal(SIGABRT, SIG_DFL);  // not the test framework's report
+    ::dup2(::open("/dev/null", O_WRONLY), 2);
+    static_cast<void>(t.bytes());
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGABRT);
+  CHECK(t.const_bytes() != nullptr);  // reading is allowed
+  lease.release();
+  CHECK(t.bytes() == t.const_bytes());
+}
+#endif
 
 TEST_CASE("random chains of views address the elements they should") {
   random_source random("views");
