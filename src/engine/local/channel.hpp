@@ -43,6 +43,7 @@ class meeting final : public job {
   int arrived = 0;
   int unready = 0;                // parts whose buffers may not be touched yet
   bool running = false;
+  bool out_of_step = false;       // the members called different operations
   detail::failure verdict;        // set: every part fails with it
   std::shared_ptr<hub> at;        // while it runs
 };

@@ -101,7 +101,7 @@ void hub::submit(request& r) noexcept {
     channel& c = channel_at(r.channel);
     if (!revoked_.empty()) {
       d.end(r, make_failure(make_error_code(errc::revoked), place(r) + ": " + revoked_));
-    } else if (c.desynchronised.exception) {
+    } else if (c.desynchronised.exception && !meets_in_failure(c, r)) {
       d.end(r, c.desynchronised);
     } else if (is_send) {
       post_send(c, r, d);
@@ -130,7 +130,35 @@ void hub::meet(channel& c, request& r, decisions& d) {
     if (!r.buffers_ready) ++m.unready;
     judge(c, m, r);
   }
+  bool const out_of_step = m.out_of_step && !c.desynchronised.exception;
+  if (out_of_step) desynchronise(c, m, d);
   settle_meeting(c, m, d);
+}
+
+// Later operations of the channel fail at once, also those that wait already.
+void hub::desynchronise(channel& c, meeting const& m, decisions& d) {
+  c.desynchronised = make_failure(make_error_code(errc::desynchronised),
+                                  what_of(m.verdict.exception) +
+                                      "; the channel is out of step since then: use another");
+  for (std::size_t i = 0; i < c.slots().size(); ++i) {
+    meeting* const later = c.slots()[i].m.get();
+    if (later == nullptr || later->running || later->failed()) continue;
+    later->verdict = c.desynchronised;
+    for (auto& part : later->parts)
+      if (part != nullptr) d.end(*std::exchange(part, nullptr), later->verdict);
+  }
+  auto const any = [](request const&) { return true; };
+  for (auto& box : c.boxes) {
+    while (request* const r = box.sends.take(any)) d.end(*r, c.desynchronised);
+    while (request* const r = box.recvs.take(any)) d.end(*r, c.desynchronised);
+  }
+}
+
+// The operation that was out of step tells every rank so itself; what follows refers to it.
+bool hub::meets_in_failure(channel& c, request const& r) const {
+  if (r.print.kind == op_kind::send || r.print.kind == op_kind::recv) return false;
+  meeting const* const m = c.find(r.sequence);
+  return m != nullptr && m->failed();
 }
 
 // Compares a part that has just come with one that was there, and with who can still come.
@@ -143,10 +171,7 @@ void hub::judge(channel& c, meeting& m, request const& r) {
     auto const story = fmt::format("{}: {}, {}: {}", place(r), describe(in_order ? *other : r),
                                    describe(in_order ? r : *other), hocket::describe(found));
     m.verdict = make_failure(make_error_code(errc::mismatch), story);
-    if (found == difference::kind)
-      c.desynchronised = make_failure(
-          make_error_code(errc::desynchronised),
-          story + "; the channel is out of step since then: use another channel");
+    m.out_of_step = found == difference::kind;
     return;
   }
   for (int rank = 0; rank < size_; ++rank) {

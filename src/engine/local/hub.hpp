@@ -59,6 +59,8 @@ class hub final : public std::enable_shared_from_this<hub> {
   channel& channel_at(std::uint64_t id);
   void meet(channel& c, request& r, decisions& d);
   void judge(channel& c, meeting& m, request const& r);
+  void desynchronise(channel& c, meeting const& m, decisions& d);
+  [[nodiscard]] bool meets_in_failure(channel& c, request const& r) const;
   void settle_meeting(channel& c, meeting& m, decisions& d);
   void post_send(channel& c, request& r, decisions& d);
   void post_recv(channel& c, request& r, decisions& d);
