@@ -120,11 +120,11 @@ void hub::meet(channel& c, request& r, decisions& d) {
   auto const rank = static_cast<std::size_t>(r.rank);
   m.came[rank] = true;
   ++m.arrived;
-  if (m.failed()) {
-    d.end(r, m.verdict);
-  } else if (r.local.exception) {
+  if (r.local.exception) {  // a rank's own fault is what it is told, whatever the others did
+    if (!m.failed()) m.verdict = failed_peer(r);
     d.end(r, r.local);
-    m.verdict = failed_peer(r);
+  } else if (m.failed()) {
+    d.end(r, m.verdict);
   } else {
     m.parts[rank] = &r;
     if (!r.buffers_ready) ++m.unready;
@@ -137,9 +137,9 @@ void hub::meet(channel& c, request& r, decisions& d) {
 
 // Later operations of the channel fail at once, also those that wait already.
 void hub::desynchronise(channel& c, meeting const& m, decisions& d) {
-  c.desynchronised = make_failure(make_error_code(errc::desynchronised),
-                                  what_of(m.verdict.exception) +
-                                      "; the channel is out of step since then: use another");
+  c.desynchronised = make_failure(
+      make_error_code(errc::desynchronised),
+      what_of(m.verdict.exception) + "; the channel is out of step since then: use another");
   for (std::size_t i = 0; i < c.slots().size(); ++i) {
     meeting* const later = c.slots()[i].m.get();
     if (later == nullptr || later->running || later->failed()) continue;
@@ -238,8 +238,8 @@ void hub::post_recv(channel& c, request& r, decisions& d) {
 }
 
 void hub::pair(request& send, request& recv, decisions& d) {
-  if (!recv.takes_any_shape && (send.print.dtype != recv.print.dtype ||
-                                send.print.count != recv.print.count)) {
+  if (!recv.takes_any_shape &&
+      (send.print.dtype != recv.print.dtype || send.print.count != recv.print.count)) {
     auto const f = make_failure(
         make_error_code(errc::mismatch),
         fmt::format("{}: {}, {}: {}", place(recv), describe(send), describe(recv),
