@@ -20,5 +20,6 @@ set(DOXYGEN_EXCLUDE_SYMBOLS "hocket::detail*")
 set(DOXYGEN_EXCLUDE_PATTERNS "*/detail/*")
 set(DOXYGEN_USE_MDFILE_AS_MAINPAGE "${PROJECT_SOURCE_DIR}/README.md")
 set(DOXYGEN_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/docs")
-doxygen_add_docs(hocket_docs "${PROJECT_SOURCE_DIR}/include/hocket" "${PROJECT_SOURCE_DIR}/README.md"
+doxygen_add_docs(hocket_docs
+  "${PROJECT_SOURCE_DIR}/include/hocket" "${PROJECT_SOURCE_DIR}/README.md"
   COMMENT "Reference of the public headers in ${PROJECT_BINARY_DIR}/docs/html")

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -20,9 +22,6 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
-
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
