@@ -33,7 +33,7 @@ stop() { say "$*"; exit 1; }
 
 # Prints the directory of a model: the real one if it is there or can be fetched, else a tiny one.
 model_directory() {
-  local real=build/models/all-MiniLM-L6-v2 tiny=build/models/tiny
+  local real=${XDG_CACHE_HOME:-${HOME:-build}/.cache}/hocket/all-MiniLM-L6-v2 tiny=build/tiny-model
   if timeout 45 examples/embed/get_model.sh "$real" </dev/null >&2; then
     echo "$real"
     return
@@ -51,7 +51,7 @@ build_preset release bin/hocket-embed || stop "the build failed"
 program=build/release/bin/hocket-embed
 
 begin=$SECONDS
-mkdir -p build/models
+
 model=$(model_directory)
 if [ -z "$model" ]; then stop "no model to run"; fi
 say "$program --model $model --cp $cp --pp $pp --neighbours $file"
