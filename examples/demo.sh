@@ -51,7 +51,6 @@ build_preset release bin/hocket-embed || stop "the build failed"
 program=build/release/bin/hocket-embed
 
 begin=$SECONDS
-
 model=$(model_directory)
 if [ -z "$model" ]; then stop "no model to run"; fi
 say "$program --model $model --cp $cp --pp $pp --neighbours $file"

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <hocket/async/detail/op_base.hpp>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace hocket::detail {
+
+template <class T>
+using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+/// The state behind `work<T>`: how a waiter gets its own T.
+template <class T>
+class op_state : public op_base {
+ public:
+  using op_base::op_base;
+  /// One waiter's T, after success. May throw; then the exception is that waiter's error.
+  [[nodiscard]] virtual value_of<T> take() = 0;
+};
+
+template <class T>
+using op_ptr = boost::intrusive_ptr<op_state<T>>;
+
+/// A state that stores its result.
+template <class T>
+class value_state : public op_state<T> {
+ public:
+  using op_state<T>::op_state;
+
+  void store(value_of<T> v) noexcept { value_ = std::move(v); }
+  [[nodiscard]] value_of<T> take() override {
+    if (this->alone()) return std::move(value_);
+    return std::as_const(value_);
+  }
+
+ protected:
+  void drop_value() noexcept override { value_ = value_of<T>(); }
+
+ private:
+  value_of<T> value_{};
+};
+
+/// A state without a result that another event completes.
+class signal_state final : public op_state<void>, public continuation {
+ public:
+  explicit signal_state(port_ptr home) noexcept;
+  [[nodiscard]] std::monostate take() override { return {}; }
+  /// Keeps itself alive until the continuation has run; take the reference before registering.
+  [[nodiscard]] static op_ptr<void> make(port_ptr home);
+
+ protected:
+  void drop_value() noexcept override {}
+};
+
+}  // namespace hocket::detail

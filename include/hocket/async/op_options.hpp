@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstdint>
+#include <hocket/async/clock.hpp>
+#include <hocket/async/event.hpp>
+#include <hocket/async/stream.hpp>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+namespace hocket {
+
+/// What a call may ask of one operation. A class with a constructor, so that a temporary of it is
+/// safe inside a co_await expression on every compiler: `op_options().deadline(500ms).tag(7)`.
+class op_options {
+ public:
+  op_options() = default;
+
+  /// At most `d` from the call, on the runtime's clock; then waits end with `errc::timed_out`.
+  /// Zero: only if it is ready at once. Default: the group's.
+  op_options& deadline(clock::duration d) {
+    deadline_ = d;
+    return *this;
+  }
+  /// No deadline for this operation.
+  op_options& no_deadline() {
+    deadline_ = clock::duration::max();
+    return *this;
+  }
+  /// The operation touches its buffers only after the mark.
+  op_options& after(event mark) {
+    after_ = std::move(mark);
+    return *this;
+  }
+  /// ... only after everything enqueued on the stream so far.
+  op_options& after(stream& s) { return after(s.record()); }
+  /// Point-to-point messages match by tag.
+  op_options& tag(std::uint64_t t) {
+    tag_ = t;
+    return *this;
+  }
+  /// Cancels the operation's waits when the source of the token is asked to stop.
+  op_options& stop(std::stop_token token) {
+    stop_ = std::move(token);
+    return *this;
+  }
+
+  [[nodiscard]] std::optional<clock::duration> const& deadline() const noexcept { return deadline_; }
+  [[nodiscard]] event const& after() const noexcept { return after_; }
+  [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
+  [[nodiscard]] std::stop_token const& stop() const noexcept { return stop_; }
+
+ private:
+  std::optional<clock::duration> deadline_;
+  event after_;
+  std::uint64_t tag_ = 0;
+  std::stop_token stop_;
+};
+
+}  // namespace hocket

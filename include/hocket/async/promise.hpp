@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <hocket/async/work.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace hocket {
+
+/// The completing side of a `work<T>` that is not a collective: set once, from any thread.
+/// Dropped unset, its waits fail with `errc::group_closed`.
+template <class T = void>
+class promise {
+ public:
+  /// `ex` is where handlers without an executor of their own run.
+  explicit promise(boost::asio::any_io_executor const& ex,
+                   std::source_location site = std::source_location::current())
+      : promise(detail::port_of(ex), site) {}
+  explicit promise(detail::port_ptr home,
+                   std::source_location site = std::source_location::current())
+      : op_(new detail::value_state<T>(std::move(home)), false) {
+    op_->mutable_info().site = site;
+    op_->mutable_info().operation = "promise";
+  }
+  promise(promise&&) noexcept = default;
+  promise& operator=(promise&&) = delete;
+  ~promise() {
+    if (op_) fail(errc::group_closed, "dropped before its result was set");
+  }
+
+  [[nodiscard]] work<T> get_work() const { return work<T>(op_); }
+  void set(detail::value_of<T> v = {}) {
+    auto const op = std::move(op_);
+    op->store(std::move(v));
+    op->finish();
+  }
+  void fail(std::exception_ptr e) { std::move(op_)->finish(detail::failure_from(std::move(e))); }
+  void fail(errc code, std::string const& story) {
+    auto const op = std::move(op_);
+    op->finish(detail::make_failure(make_error_code(code), to_string(op->info()) + ": " + story));
+  }
+
+ private:
+  boost::intrusive_ptr<detail::value_state<T>> op_;
+};
+
+/// A handle whose result is already known.
+template <class T>
+[[nodiscard]] work<T> make_ready_work(detail::port_ptr home, T value,
+                                      op_info const& info = op_info()) {
+  boost::intrusive_ptr<detail::value_state<T>> op(new detail::value_state<T>(std::move(home)),
+                                                  false);
+  op->mutable_info() = info;
+  op->store(std::move(value));
+  op->finish();
+  return work<T>(std::move(op));
+}
+
+namespace detail {
+
+/// A handle that has failed already.
+template <class T>
+[[nodiscard]] work<T> failed_work(errc code, std::string const& story,
+                                  std::source_location const& site) {
+  boost::intrusive_ptr<value_state<T>> op(new value_state<T>(nullptr), false);
+  op->mutable_info().site = site;
+  op->finish(make_failure(make_error_code(code), to_string(op->info()) + ": " + story));
+  return work<T>(std::move(op));
+}
+
+}  // namespace detail
+
+}  // namespace hocket

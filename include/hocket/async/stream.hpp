@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <concepts>
+#include <hocket/async/event.hpp>
+#include <hocket/async/promise.hpp>
+#include <hocket/detail/block_pool.hpp>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace boost::asio {
+class thread_pool;
+}
+
+namespace hocket {
+
+/// An ordered queue of work on a device or a host worker. Any thread may call.
+class stream {
+ public:
+  virtual ~stream() = default;
+  /// Marks the end of everything enqueued so far.
+  [[nodiscard]] virtual event record() = 0;
+  /// Later work of this stream starts only after the mark. The caller is not held up.
+  virtual void wait(event const& mark) = 0;
+};
+
+namespace detail {
+
+/// One entry of a host stream.
+struct stream_item : pooled {
+  stream_item* next = nullptr;
+  virtual ~stream_item() = default;
+  virtual void run() = 0;
+};
+
+template <class F>
+struct stream_call final : stream_item {
+  F function;
+  explicit stream_call(F f) : function(std::move(f)) {}
+  void run() override { function(); }
+};
+
+}  // namespace detail
+
+/// A stream whose work runs on a host worker, one item at a time, in order: a CPU program has the
+/// same semantics as one with a device. An item that throws stops nothing that follows, but every
+/// later mark fails with its exception until `clear_failure()`.
+/// Work is destroyed unrun only if the worker's context is; its marks then fail.
+class host_stream final : public stream {
+ public:
+  /// Runs on one thread of its own.
+  host_stream();
+  /// Runs on `worker`: one item at a time, never two threads at once, whatever the executor.
+  explicit host_stream(boost::asio::any_io_executor worker);
+  /// With a thread of its own: runs what can run; what waits for a mark that has not come is
+  /// dropped and its own marks fail. Else returns at once, and what is enqueued still runs.
+  ~host_stream() override;
+  host_stream(host_stream const&) = delete;
+  host_stream& operator=(host_stream const&) = delete;
+
+  [[nodiscard]] event record() override;
+  void wait(event const& mark) override;
+
+  /// Adds one call. It must not block on other work of this stream.
+  template <std::invocable F>
+  void enqueue(F&& f) {
+    push(new detail::stream_call<std::decay_t<F>>(std::forward<F>(f)));
+  }
+
+  /// Adds one call and returns a handle on its result; its exception fails the handle only.
+  template <std::invocable F>
+  [[nodiscard]] work<std::invoke_result_t<F>> run(
+      F&& f, std::source_location site = std::source_location::current()) {
+    using T = std::invoke_result_t<F>;
+    promise<T> p(worker(), site);
+    auto handle = p.get_work();
+    enqueue([p = std::move(p), f = std::forward<F>(f)]() mutable {
+      try {
+        if constexpr (std::is_void_v<T>) {
+          f();
+          p.set();
+        } else {
+          p.set(f());
+        }
+      } catch (...) {
+        p.fail(std::current_exception());
+      }
+    });
+    return handle;
+  }
+
+  [[nodiscard]] boost::asio::any_io_executor worker() const;
+  void clear_failure();
+
+ private:
+  class queue;
+  void push(detail::stream_item* item);
+
+  std::unique_ptr<boost::asio::thread_pool> own_;
+  std::shared_ptr<queue> queue_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <hocket/async/detail/op_base.hpp>
+#include <hocket/async/detail/port.hpp>
+#include <optional>
+#include <utility>
+
+namespace hocket::detail {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr int handlers_a_turn = 64;  // then sockets, timers and stop() get their turn
+
+// The one posted drain of a port lives inside the port: a wake-up from any thread allocates nothing.
+class drain_slot {
+ public:
+  void* take(std::size_t n) {
+    bool expected = false;
+    if (n <= sizeof bytes_ && used_.compare_exchange_strong(expected, true)) return bytes_;
+    return ::operator new(n);
+  }
+  void give(void* p) noexcept {
+    if (p == bytes_) {
+      used_.store(false, std::memory_order_release);
+    } else {
+      ::operator delete(p);
+    }
+  }
+
+ private:
+  alignas(std::max_align_t) std::byte bytes_[192];
+  std::atomic<bool> used_{false};
+};
+
+template <class T>
+struct slot_allocator {
+  using value_type = T;
+  drain_slot* slot;
+  explicit slot_allocator(drain_slot* s) noexcept : slot(s) {}
+  template <class U>
+  slot_allocator(slot_allocator<U> const& other) noexcept : slot(other.slot) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(slot->take(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t) noexcept { slot->give(p); }
+  template <class U>
+  bool operator==(slot_allocator<U> const& other) const noexcept {
+    return slot == other.slot;
+  }
+};
+
+// Posts on the concrete executor: through any_io_executor a post ignores the allocator.
+template <class Ex>
+class port_on final : public port {
+ public:
+  port_on(Ex ex, bool crowded) : port(ex, crowded), concrete_(std::move(ex)) {}
+
+ private:
+  void post_drain() override {
+    asio::post(concrete_, asio::bind_allocator(slot_allocator<void>(&slot_),
+                                               [self = port_ptr(this)] { self->run_drain(); }));
+  }
+  void hold(bool on) noexcept override {
+    if (on) {
+      work_.emplace(asio::prefer(concrete_, asio::execution::outstanding_work.tracked));
+    } else {
+      work_.reset();
+    }
+  }
+
+  using tracked = std::decay_t<decltype(asio::prefer(
+      std::declval<Ex>(), asio::execution::outstanding_work.tracked))>;
+  Ex concrete_;
+  std::optional<tracked> work_;
+  drain_slot slot_;
+};
+
+// One port a context. An execution_context has no RTTI: its base executor comes from a caller's.
+class delivery final : public asio::execution_context::service {
+ public:
+  using key_type = delivery;
+  static asio::execution_context::id id;
+  explicit delivery(asio::execution_context& context) : service(context) {}
+
+  port_ptr on(asio::any_io_executor const& ex) {
+    std::lock_guard const lock(mutex_);
+    if (!port_) port_ = make(ex);
+    return port_;
+  }
+
+ private:
+  static port_ptr make(asio::any_io_executor const& ex) {
+    using io = asio::io_context::executor_type;
+    using pool = asio::thread_pool::executor_type;
+    if (auto const* p = ex.target<io>()) return new port_on<io>(*p, false);
+    if (auto const* p = ex.target<pool>()) return new port_on<pool>(*p, true);
+    if (auto const* p = ex.target<asio::strand<asio::any_io_executor>>())
+      return make(p->get_inner_executor());
+    if (auto const* p = ex.target<asio::strand<io>>()) return make(p->get_inner_executor());
+    if (auto const* p = ex.target<asio::strand<pool>>()) return make(p->get_inner_executor());
+    return new port_on<asio::any_io_executor>(ex, true);
+  }
+  void shutdown() override {
+    port_ptr p;
+    {
+      std::lock_guard const lock(mutex_);
+      p = std::move(port_);
+    }
+    if (p) p->close();
+  }
+
+  std::mutex mutex_;
+  port_ptr port_;
+};
+
+asio::execution_context::id delivery::id;
+
+}  // namespace
+
+port_ptr port_of(asio::any_io_executor const& ex) {
+  auto& context = asio::query(ex, asio::execution::context);
+  auto& system = asio::query(asio::system_executor(), asio::execution::context);
+  if (&context == static_cast<asio::execution_context*>(&system)) return nullptr;
+  return asio::use_service<delivery>(context).on(ex);
+}
+
+port::port(asio::any_io_executor ex, bool crowded) : executor_(std::move(ex)), crowded_(crowded) {}
+
+bool port::add(waiter* w) noexcept {
+  std::lock_guard const lock(lock_);
+  if (closed()) return false;
+  if (count_++ == 0) hold(true);
+  pending_.push_back(static_cast<port_hook&>(*w));
+  return true;
+}
+
+bool port::enqueue(waiter* w) noexcept {
+  std::lock_guard const lock(lock_);
+  if (closed()) return false;  // close() owns the waiter now
+  static_cast<port_hook*>(w)->unlink();
+  ready_.push_back(static_cast<port_hook&>(*w));
+  if (posted_) return false;
+  posted_ = true;
+  posting_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void port::kick() {
+  post_drain();
+  posting_.fetch_sub(1, std::memory_order_release);
+}
+
+void port::drop(waiter* w) noexcept {
+  std::lock_guard const lock(lock_);
+  static_cast<port_hook*>(w)->unlink();
+  if (!closed() && --count_ == 0) hold(false);
+}
+
+void port::repost(std::unique_lock<spin_lock>& lock) {
+  if (crowded_ && std::exchange(posted_, true)) return;
+  lock.unlock();
+  post_drain();
+}
+
+void port::run_drain() {
+  std::unique_lock lock(lock_);
+  auto const me = std::this_thread::get_id();
+  crowded_ |= std::exchange(last_, me) != me && drained_;
+  drained_ = true;
+  if (crowded_) posted_ = false;  // another thread may take the next handler while this one runs
+  for (int left = handlers_a_turn; ready_.linked(); --left) {
+    if (left == 0) return repost(lock);
+    auto* const w = static_cast<waiter*>(static_cast<port_hook*>(ready_.next));
+    static_cast<port_hook*>(w)->unlink();
+    if (--count_ == 0) hold(false);
+    bool const again = crowded_ && ready_.linked() && !std::exchange(posted_, true);
+    lock.unlock();
+    if (again) post_drain();
+    try {
+      w->run(w, true);
+    } catch (...) {  // the handler's exception leaves run(); the handlers behind it must not be lost
+      lock.lock();
+      if (ready_.linked()) {
+        repost(lock);
+      } else if (!crowded_) {
+        posted_ = false;
+      }
+      throw;
+    }
+    lock.lock();
+  }
+  if (!crowded_) posted_ = false;
+}
+
+void port::close() noexcept {
+  hook all;
+  {
+    std::lock_guard const lock(lock_);
+    closed_.store(true, std::memory_order_release);
+    for (hook* from : {&pending_, &ready_}) {
+      while (from->linked()) {
+        hook* const h = from->next;
+        h->unlink();
+        all.push_back(*h);
+      }
+    }
+    if (std::exchange(count_, 0) != 0) hold(false);
+  }
+  while (posting_.load(std::memory_order_acquire) != 0) ::sched_yield();
+  for (;;) {
+    waiter* w = nullptr;
+    {
+      std::lock_guard const lock(lock_);
+      if (!all.linked()) return;
+      w = static_cast<waiter*>(static_cast<port_hook*>(all.next));
+      static_cast<port_hook*>(w)->unlink();
+    }
+    w->op->forget(w);
+    w->run(w, false);
+  }
+}
+
+}  // namespace hocket::detail

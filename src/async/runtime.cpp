@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <hocket/async/detail/timer_queue.hpp>
+#include <hocket/async/runtime.hpp>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace hocket {
+
+clock const& clock::steady() noexcept {
+  struct machine_clock final : clock {
+    time_point now() const noexcept override { return std::chrono::steady_clock::now(); }
+  };
+  static machine_clock const instance;
+  return instance;
+}
+
+class runtime::core : public std::enable_shared_from_this<runtime::core> {
+ public:
+  explicit core(runtime_options const& options) : options_(options) {}
+
+  void start() {
+    timers_ = new detail::timer_queue([weak = weak_from_this()] {
+      if (auto const self = weak.lock()) self->wake();
+    });
+    if (!options_.thread()) return;
+    thread_ = std::thread([this] { loop(); });
+    pthread_setname_np(thread_.native_handle(), "hocket-progress");
+  }
+  void stop() noexcept {
+    {
+      std::lock_guard const lock(sleep_mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    if (thread_.joinable()) thread_.join();
+    timers_->close();
+  }
+
+  hocket::clock const& clock() const noexcept { return options_.clock(); }
+  bool has_thread() const noexcept { return options_.thread(); }
+  detail::timer_queue& timers() noexcept { return *timers_; }
+
+  void attach(progress_source& s) {
+    std::lock_guard const lock(turn_);
+    sources_.push_back(&s);
+  }
+  void detach(progress_source& s) noexcept {
+    std::lock_guard const lock(turn_);
+    std::erase(sources_, &s);
+  }
+  void wake() noexcept {
+    {
+      std::lock_guard const lock(sleep_mutex_);
+      awake_ = true;
+    }
+    wake_.notify_one();
+  }
+  bool poll() {
+    std::unique_lock const turn(turn_, std::try_to_lock);
+    return turn && one_turn();
+  }
+
+ private:
+  // A source or a deadline may end an op whose handlers attach or detach sources: hence recursive.
+  using turn_mutex = std::recursive_mutex;
+
+  bool one_turn() {
+    bool more = false;
+    if (timers_->next()) {
+      auto const now = clock().now();
+      while (detail::op_ref const op = timers_->pop_due(now)) op->expire();
+    }
+    for (std::size_t i = 0; i < sources_.size(); ++i) more |= sources_[i]->progress();
+    return more;
+  }
+  void loop() {
+    for (;;) {
+      bool more = false;
+      {
+        std::lock_guard const turn(turn_);
+        more = one_turn();
+      }
+      std::unique_lock lock(sleep_mutex_);
+      if (stopping_) return;
+      if (more || std::exchange(awake_, false)) continue;
+      auto const woken = [this] { return awake_ || stopping_; };
+      if (auto const next = timers_->next()) {
+        wake_.wait_until(lock, *next, woken);
+      } else {
+        wake_.wait(lock, woken);
+      }
+      awake_ = false;
+    }
+  }
+
+  runtime_options const options_;
+  boost::intrusive_ptr<detail::timer_queue> timers_;
+  turn_mutex turn_;
+  std::vector<progress_source*> sources_;
+  std::mutex sleep_mutex_;
+  std::condition_variable wake_;
+  bool awake_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+runtime::runtime(runtime_options const& options) : core_(std::make_shared<core>(options)) {
+  core_->start();
+}
+
+runtime::~runtime() { core_->stop(); }
+
+runtime& runtime::process() {
+  // Never destroyed: operations may outlive every other static; the thread ends with the process.
+  static auto* const instance = new runtime;
+  return *instance;
+}
+
+hocket::clock const& runtime::clock() const noexcept { return core_->clock(); }
+bool runtime::has_thread() const noexcept { return core_->has_thread(); }
+void runtime::attach(progress_source& source) { core_->attach(source); }
+void runtime::detach(progress_source& source) noexcept { core_->detach(source); }
+void runtime::wake() noexcept { core_->wake(); }
+bool runtime::poll() { return core_->poll(); }
+detail::timer_queue& runtime::timers() noexcept { return core_->timers(); }
+
+}  // namespace hocket
