@@ -17,9 +17,11 @@ set(DOXYGEN_GENERATE_LATEX NO)
 set(DOXYGEN_JAVADOC_AUTOBRIEF YES)
 set(DOXYGEN_STRIP_FROM_PATH "${PROJECT_SOURCE_DIR}/include")
 set(DOXYGEN_EXCLUDE_SYMBOLS "hocket::detail*")
+set(DOXYGEN_EXTENSION_MAPPING "dox=C++")
+set(DOXYGEN_FILE_PATTERNS "*.hpp;*.dox;*.md")
 set(DOXYGEN_EXCLUDE_PATTERNS "*/detail/*")
 set(DOXYGEN_USE_MDFILE_AS_MAINPAGE "${PROJECT_SOURCE_DIR}/README.md")
 set(DOXYGEN_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/docs")
-doxygen_add_docs(hocket_docs
+doxygen_add_docs(hocket_docs "${CMAKE_CURRENT_LIST_DIR}/foreign.dox"
   "${PROJECT_SOURCE_DIR}/include/hocket" "${PROJECT_SOURCE_DIR}/README.md"
   COMMENT "Reference of the public headers in ${PROJECT_BINARY_DIR}/docs/html")
