@@ -37,3 +37,6 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/hocketConfig.cmake"
   DESTINATION "${hocket_package_dir}" COMPONENT development)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/hocket.pc"
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
+if(TARGET hocket_tool)
+  install(TARGETS hocket_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+endif()

@@ -19,11 +19,6 @@
 namespace hocket {
 namespace {
 
-#ifdef HOCKET_SANITIZED
-constexpr bool pooling = false;
-#else
-constexpr bool pooling = true;
-#endif
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::byte* map_huge(std::size_t bytes) noexcept {
@@ -72,6 +67,9 @@ struct alignas(64) bin {
 }  // namespace
 
 struct host_memory::state {
+  explicit state(bool pooling_) noexcept : pooling(pooling_) {}
+
+  bool const pooling;
   std::array<bin, size_class::count> bins;
   std::atomic<std::size_t> live{0};
   std::atomic<std::size_t> pooled{0};
@@ -107,17 +105,24 @@ struct host_memory::state {
   }
 };
 
-host_memory::host_memory() : state_(std::make_unique<state>()) {}
+#ifdef HOCKET_SANITIZED
+host_memory::host_memory() : host_memory(false) {}
+#else
+host_memory::host_memory() : host_memory(true) {}
+#endif
+host_memory::host_memory(bool pooling) : state_(std::make_unique<state>(pooling)) {}
 host_memory::~host_memory() { trim(); }
 
 memory_block host_memory::allocate(std::size_t bytes) {
   memory_block block{.data = nullptr, .bytes = bytes, .capacity = bytes, .fd = -1, .offset = 0};
-  if (!pooling) {  // the exact size, so that an overrun is seen
+  if (bytes > size_class::bytes_max) {
+    // past every address space: refused below
+  } else if (!state_->pooling) {  // the exact size, so that an overrun is seen
     block.data = static_cast<std::byte*>(
         ::operator new (std::max<std::size_t>(bytes, 1), std::align_val_t{64}, std::nothrow));
   } else if (bytes <= detail::block_pool::bytes_max) {
     block.data = static_cast<std::byte*>(detail::take_block(bytes));
-  } else if (bytes <= size_class::bytes_max) {
+  } else {
     auto const rounded =
         bytes >= huge_page ? (bytes + huge_page - 1) / huge_page * huge_page : bytes;
     auto const index = size_class::index(rounded);
@@ -137,7 +142,7 @@ memory_block host_memory::allocate(std::size_t bytes) {
 
 void host_memory::deallocate(memory_block const& block, std::unique_ptr<device_marks>) noexcept {
   state_->live.fetch_sub(block.capacity, std::memory_order_relaxed);
-  if (!pooling) return ::operator delete (block.data, std::align_val_t{64});
+  if (!state_->pooling) return ::operator delete (block.data, std::align_val_t{64});
   if (block.bytes <= detail::block_pool::bytes_max)
     return detail::give_block(block.data, block.bytes);
   auto const limit = state_->limit.load(std::memory_order_relaxed);

@@ -101,12 +101,16 @@ coordinate rank_grid::at(world_rank rank) const {
   if (!contains(rank))
     refuse(fmt::format("rank {} is outside the grid of ranks {} to {}", rank.value(), offset_,
                        offset_ + world_ - 1));
-  int const local = rank.value() - offset_;
-  auto const along = [&](axis a) {
-    int const size = sizes_[a];
-    return size == 1 ? 0 : local / strides_[index(a)] % size;
-  };
-  return {along(axis::tp), along(axis::cp), along(axis::ep), along(axis::dp), along(axis::pp)};
+  auto rest = static_cast<unsigned>(rank.value() - offset_);
+  std::array<int, axis_count> along{};
+  for (auto a : order_.axes()) {
+    auto const size = static_cast<unsigned>(sizes_[a]);
+    if (size == 1) continue;
+    along[index(a)] = static_cast<int>(rest % size);
+    rest /= size;
+  }
+  return {along[index(axis::tp)], along[index(axis::cp)], along[index(axis::ep)],
+          along[index(axis::dp)], along[index(axis::pp)]};
 }
 
 world_rank rank_grid::at(coordinate const& place) const {

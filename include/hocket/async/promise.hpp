@@ -58,6 +58,13 @@ template <class T>
   return work<T>(std::move(op));
 }
 
+[[nodiscard]] inline work<> make_ready_work(detail::port_ptr home = nullptr) {
+  boost::intrusive_ptr<detail::value_state<void>> op(
+      new detail::value_state<void>(std::move(home)), false);
+  op->finish();
+  return work<>(std::move(op));
+}
+
 namespace detail {
 
 /// A handle that has failed already.

@@ -10,6 +10,7 @@
 #include <hocket/group/request.hpp>
 #include <hocket/topology/rank_group.hpp>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -52,6 +53,7 @@ struct group_spec {
   std::uint64_t epoch = 0;
   rank_group members;
   group_rank rank;       ///< this member's place
+  clock::duration deadline = clock::duration::max();  ///< for joining, and then for operations
 };
 
 /// How bytes move between the ranks of a world. One object per rank of the world.
@@ -61,7 +63,8 @@ class engine {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Done when all members have joined. `home`: where its waits are delivered.
   [[nodiscard]] virtual work<std::shared_ptr<endpoint>> join(group_spec spec,
-                                                             detail::port_ptr home) = 0;
+                                                             detail::port_ptr home,
+                                                             std::source_location site) = 0;
 };
 
 }  // namespace hocket

@@ -143,6 +143,7 @@ class process_group {
                 std::shared_ptr<detail::channel_core> channel) noexcept
       : group_(std::move(group)), channel_(std::move(channel)) {}
   [[nodiscard]] detail::group_core* core() const noexcept { return group_.get(); }
+  [[nodiscard]] detail::channel_core& channel_state() const noexcept { return *channel_; }
 
  private:
   std::shared_ptr<detail::group_core> group_;

@@ -38,6 +38,9 @@ struct request {
   std::uint64_t channel = 0;
   std::uint64_t sequence = 0;
   detail::op_base* op = nullptr;
+  clock::duration limit = clock::duration::max();  ///< of this op's deadline, for its story
+  bool buffers_ready = true;   ///< `ready` has come
+  request* partner = nullptr;  ///< of a matched message
   request* next = nullptr;
   write_lease writes;  // of `out`
   read_lease reads;    // of `in`

@@ -27,7 +27,7 @@ class world {
   /// The group of all ranks, in rank order.
   [[nodiscard]] process_group group() const;
   [[nodiscard]] boost::asio::any_io_executor get_executor() const;
-  [[nodiscard]] runtime& get_runtime() const;
+  [[nodiscard]] runtime_handle const& get_runtime() const;
   /// "local", "host", "nccl": how this world moves bytes.
   [[nodiscard]] std::string_view engine_name() const;
   [[nodiscard]] bool valid() const noexcept { return core_ != nullptr; }

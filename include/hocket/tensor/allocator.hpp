@@ -15,7 +15,8 @@ class allocator : public std::enable_shared_from_this<allocator> {
  public:
   virtual ~allocator() = default;
 
-  /// At least `bytes`, aligned to 64, not cleared; never null. Throws errc::out_of_memory.
+  /// At least `bytes`, aligned to 64, not cleared; never null. Throws errc::out_of_memory, or
+  /// std::bad_alloc for small ones.
   [[nodiscard]] virtual memory_block allocate(std::size_t bytes) = 0;
   /// Takes a block back, with what the device layer knows of its last use.
   virtual void deallocate(memory_block const& block,
@@ -34,6 +35,8 @@ struct allocator_stats {
 class host_memory final : public allocator {
  public:
   host_memory();
+  /// With pooling or without, whatever the build.
+  explicit host_memory(bool pooling);
   ~host_memory() override;
 
   [[nodiscard]] memory_block allocate(std::size_t bytes) override;

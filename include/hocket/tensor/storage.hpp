@@ -37,7 +37,7 @@ struct memory_block {
 /// All members may be called from any thread; the bytes themselves are not guarded.
 class storage : private detail::pooled {
  public:
-  /// New bytes, not cleared. Throws errc::out_of_memory.
+  /// New bytes, not cleared. Throws as the allocator does.
   [[nodiscard]] static storage_ptr allocate(allocator& from, std::size_t bytes);
   /// Existing bytes. `owner` is let go with the last reference, on the thread that drops it.
   [[nodiscard]] static storage_ptr borrow(std::byte* data, std::size_t bytes, device where,

@@ -52,6 +52,11 @@ struct description : pooled {
 class tensor {
  public:
   tensor() noexcept = default;
+  tensor(tensor const&) noexcept = default;
+  tensor(tensor&&) noexcept = default;
+  tensor& operator=(tensor const&) noexcept = default;
+  tensor& operator=(tensor&&) noexcept = default;
+  ~tensor() = default;
 
   // --- making ---
   /// Elements are not cleared.

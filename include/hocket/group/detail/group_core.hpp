@@ -16,7 +16,7 @@ namespace hocket::detail {
 /// One channel of a group on this rank: where the calls get their numbers.
 class channel_core {
  public:
-  explicit channel_core(std::uint64_t id) noexcept : id(id) {}
+  explicit channel_core(std::uint64_t number) noexcept : id(number) {}
 
   std::uint64_t const id;
   std::atomic<std::uint64_t> next_sequence{0};
@@ -27,9 +27,9 @@ class channel_core {
 /// What the handles of one group on one rank share.
 class group_core {
  public:
-  group_core(group_spec s, std::shared_ptr<hocket::endpoint> at, runtime& rt, port_ptr h,
+  group_core(group_spec s, std::shared_ptr<hocket::endpoint> at, runtime_handle r, port_ptr h,
              clock::duration limit)
-      : spec(std::move(s)), endpoint(std::move(at)), rt(&rt), home(std::move(h)), deadline(limit) {}
+      : spec(std::move(s)), endpoint(std::move(at)), rt(std::move(r)), home(std::move(h)), deadline(limit) {}
   ~group_core() { endpoint->leave(errc::group_closed, "its last handle was dropped"); }
   group_core(group_core const&) = delete;
   group_core& operator=(group_core const&) = delete;
@@ -55,7 +55,7 @@ class group_core {
 
   group_spec const spec;
   std::shared_ptr<hocket::endpoint> const endpoint;
-  runtime* const rt;
+  runtime_handle const rt;
   port_ptr const home;
   std::atomic<clock::duration> deadline;
 

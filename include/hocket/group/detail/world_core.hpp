@@ -17,9 +17,9 @@ namespace hocket::detail {
 /// One rank's view of its world. Made by whoever makes worlds: `local_world`, `join`.
 class world_core {
  public:
-  world_core(world_rank r, int n, boost::asio::any_io_executor ex, runtime& runtime,
+  world_core(world_rank me, int n, boost::asio::any_io_executor ex, runtime_handle r,
              std::shared_ptr<hocket::engine> e)
-      : rank(r), size(n), executor(std::move(ex)), rt(&runtime), engine(std::move(e)) {}
+      : rank(me), size(n), executor(std::move(ex)), rt(std::move(r)), engine(std::move(e)) {}
 
   /// How many groups of this list this rank has made before; counts one more.
   [[nodiscard]] std::uint64_t count_group(std::uint64_t list_hash) {
@@ -30,7 +30,7 @@ class world_core {
   world_rank const rank;
   int const size;
   boost::asio::any_io_executor const executor;
-  runtime* const rt;
+  runtime_handle const rt;
   std::shared_ptr<hocket::engine> const engine;
   process_group all;  // set before the world is handed out
 
@@ -40,7 +40,7 @@ class world_core {
 };
 
 /// The group behind an endpoint that has joined.
-[[nodiscard]] process_group group_of(group_spec spec, std::shared_ptr<endpoint> at, runtime& rt,
-                                     port_ptr home, clock::duration deadline);
+[[nodiscard]] process_group group_of(group_spec spec, std::shared_ptr<endpoint> at, runtime_handle rt,
+                                     port_ptr home);
 
 }  // namespace hocket::detail
