@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Hocket authors
+# hocket_example(NAME file.cpp... [ARGS argument...] [TIMEOUT seconds] [LIBRARIES target...])
+# One example program, in bin/NAME; with the tests on it is also a ctest of the label `example`.
+function(hocket_example name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "ARGS;LIBRARIES" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE hocket::hocket hocket_warnings ${arg_LIBRARIES})
+  if(HOCKET_TESTS)
+    add_test(NAME example_${name} COMMAND ${name} ${arg_ARGS})
+    set_tests_properties(example_${name} PROPERTIES LABELS example TIMEOUT ${arg_TIMEOUT})
+  endif()
+endfunction()
