@@ -11,15 +11,9 @@
 namespace hocket::detail {
 namespace {
 
-// The list was built by pushing in front: run it in the order of registration.
 void run_all(continuation* list) noexcept {
-  continuation* ordered = nullptr;
   while (list != nullptr) {
-    auto* const next = std::exchange(list->next, ordered);
-    ordered = std::exchange(list, next);
-  }
-  while (ordered != nullptr) {
-    auto* const c = std::exchange(ordered, ordered->next);
+    auto* const c = std::exchange(list, list->next);
     c->run(c);
   }
 }
@@ -72,7 +66,8 @@ bool op_base::enter(waiter* w) {
       return true;
     }
   }
-  // Only the waiter refers to the op for us, and a draining thread may free both: not under the lock.
+  // Only the waiter refers to the op for us, and a draining thread may free both: not under the
+  // lock.
   if (home->enqueue(w)) home->kick();
   return true;
 }
@@ -97,56 +92,67 @@ void op_base::wake_waiters() {
   }
 }
 
-void op_base::settle(verdict v, failure f) {
+bool op_base::settle(verdict v, failure f) {
+  std::unique_ptr<failure> why;
+  if (f.code || f.exception) why = std::make_unique<failure>(std::move(f));
   continuation* after = nullptr;
   {
     std::lock_guard const lock(lock_);
-    if (verdict_ != verdict::pending) return;
-    if (hold_waits_ && v != verdict::done && !finished_) {
-      if (held_ != verdict::pending) return;
-      held_ = v;
-      failure_ = std::move(f);
-      return;
-    }
+    if (settled()) return false;
     if (held_ != verdict::pending) {
+      if (!finished()) return false;
       v = held_;  // failure_ was stored when the wait ended
     } else {
-      failure_ = std::move(f);
+      failure_ = std::move(why);
+      if (hold_waits_ && v != verdict::done && !finished()) {
+        held_ = v;
+        return true;
+      }
     }
     verdict_.store(v, std::memory_order_release);
-    after = std::exchange(on_settled_, nullptr);
+    after = take(point::settled);
   }
   if (timer::queue) timer::queue->remove(*this);
   wake_waiters();
   run_all(after);
+  return true;
 }
 
 void op_base::abort() {
-  if (settled()) return;
-  settle(verdict::aborted,
-         make_failure(operation_aborted(), to_string(info_) + ": the wait was cancelled"));
-  waits_ended();
+  if (!settled() && settle(verdict::aborted, {})) waits_ended();
 }
 
 void op_base::expire() {
   if (settled()) return;
-  settle(verdict::expired,
-         make_failure(make_error_code(errc::timed_out), to_string(info_) + ": " + expiry_story()));
-  waits_ended();
+  auto story = to_string(info_) + ": " + expiry_story();
+  if (settle(verdict::expired, make_failure(make_error_code(errc::timed_out), std::move(story))))
+    waits_ended();
 }
 
 void op_base::finish(failure f) {
   HOCKET_ASSERT(!finished());
-  continuation* after = nullptr;
+  if (f.code && !f.exception) f = make_failure(f.code, to_string(info_) + ": " + f.code.message());
   mark_posted();
+  continuation* after = nullptr;
   {
     std::lock_guard const lock(lock_);
     engine_failure_ = f.exception;
     finished_.store(true, std::memory_order_release);
-    after = std::exchange(on_finished_, nullptr);
+    after = take(point::finished);
   }
   settle(verdict::done, std::move(f));
   run_all(after);
+}
+
+boost::system::error_code op_base::code() const noexcept {
+  if (state() == verdict::aborted) return operation_aborted();
+  return failure_ ? failure_->code : boost::system::error_code();
+}
+
+failure op_base::why() const {
+  if (state() == verdict::aborted)
+    return make_failure(operation_aborted(), to_string(info_) + ": the wait was cancelled");
+  return failure_ ? *failure_ : failure();
 }
 
 void op_base::abort_one(waiter* w, std::uint32_t id) {
@@ -175,42 +181,58 @@ void op_base::mark_posted() noexcept {
   {
     std::lock_guard const lock(lock_);
     posted_ = true;
-    after = std::exchange(on_posted_, nullptr);
+    after = take(point::posted);
   }
   run_all(after);
 }
 
-void op_base::when_posted(continuation& c) noexcept {
+bool op_base::reached(point p) const noexcept {
+  switch (p) {
+    case point::posted:
+      return posted_;
+    case point::settled:
+      return settled();
+    case point::finished:
+      return finished();
+  }
+  return false;
+}
+
+// Under the lock. The result is in the order of registration.
+continuation* op_base::take(point p) noexcept {
+  continuation* taken = nullptr;
+  for (auto** at = &followers_; *at != nullptr;) {
+    auto* const c = *at;
+    if (c->at != p) {
+      at = &c->next;
+      continue;
+    }
+    *at = c->next;
+    c->next = std::exchange(taken, c);
+  }
+  return taken;
+}
+
+void op_base::follow(continuation& c, point p) noexcept {
   {
     std::lock_guard const lock(lock_);
-    if (!posted_) {
-      c.next = std::exchange(on_posted_, &c);
+    if (!reached(p)) {
+      c.at = p;
+      c.next = std::exchange(followers_, &c);
       return;
     }
   }
   c.run(&c);
 }
 
-void op_base::when_settled(continuation& c) noexcept {
-  {
-    std::lock_guard const lock(lock_);
-    if (verdict_ == verdict::pending) {
-      c.next = std::exchange(on_settled_, &c);
-      return;
-    }
+bool op_base::withdraw(continuation& c) noexcept {
+  std::lock_guard const lock(lock_);
+  for (auto** at = &followers_; *at != nullptr; at = &(*at)->next) {
+    if (*at != &c) continue;
+    *at = c.next;
+    return true;
   }
-  c.run(&c);
-}
-
-void op_base::when_finished(continuation& c) noexcept {
-  {
-    std::lock_guard const lock(lock_);
-    if (!finished_) {
-      c.next = std::exchange(on_finished_, &c);
-      return;
-    }
-  }
-  c.run(&c);
+  return false;
 }
 
 bool op_base::lock_strong() noexcept {
@@ -225,7 +247,13 @@ void op_base::weak_release() noexcept {
 }
 
 void op_base::release() noexcept {
-  if (!alone() && (counts_.fetch_sub(1, std::memory_order_acq_rel) & 0xffffffff) != 1) return;
+  // The queue of deadlines looks at ops without holding them: then even the last reference must be
+  // seen to go before the memory does.
+  bool const watched = timer::queue != nullptr;
+  bool const last =
+      (!watched && alone()) || (counts_.fetch_sub(1, std::memory_order_acq_rel) & 0xffffffff) == 1;
+  if (!last) return;
+  if (watched) timer::queue->remove(*this);
   drop_value();
   if (counts_.load(std::memory_order_acquire) >> 32 == 1) {
     delete this;

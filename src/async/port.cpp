@@ -20,7 +20,8 @@ namespace asio = boost::asio;
 
 constexpr int handlers_a_turn = 64;  // then sockets, timers and stop() get their turn
 
-// The one posted drain of a port lives inside the port: a wake-up from any thread allocates nothing.
+// The one posted drain of a port lives inside the port: a wake-up from any thread allocates
+// nothing.
 class drain_slot {
  public:
   void* take(std::size_t n) {
@@ -75,12 +76,24 @@ class port_on final : public port {
     }
   }
 
-  using tracked = std::decay_t<decltype(asio::prefer(
-      std::declval<Ex>(), asio::execution::outstanding_work.tracked))>;
+  using tracked = std::decay_t<decltype(asio::prefer(std::declval<Ex>(),
+                                                     asio::execution::outstanding_work.tracked))>;
   Ex concrete_;
   std::optional<tracked> work_;
   drain_slot slot_;
 };
+
+port_ptr make_port(asio::any_io_executor const& ex) {
+  using io = asio::io_context::executor_type;
+  using pool = asio::thread_pool::executor_type;
+  if (auto const* p = ex.target<io>()) return new port_on<io>(*p, false);
+  if (auto const* p = ex.target<pool>()) return new port_on<pool>(*p, true);
+  if (auto const* p = ex.target<asio::strand<asio::any_io_executor>>())
+    return make_port(p->get_inner_executor());
+  if (auto const* p = ex.target<asio::strand<io>>()) return make_port(p->get_inner_executor());
+  if (auto const* p = ex.target<asio::strand<pool>>()) return make_port(p->get_inner_executor());
+  return new port_on<asio::any_io_executor>(ex, true);
+}
 
 // One port a context. An execution_context has no RTTI: its base executor comes from a caller's.
 class delivery final : public asio::execution_context::service {
@@ -91,44 +104,74 @@ class delivery final : public asio::execution_context::service {
 
   port_ptr on(asio::any_io_executor const& ex) {
     std::lock_guard const lock(mutex_);
-    if (!port_) port_ = make(ex);
+    if (!port_) port_ = make_port(ex);
+    if (down_) port_->close();
     return port_;
   }
 
  private:
-  static port_ptr make(asio::any_io_executor const& ex) {
-    using io = asio::io_context::executor_type;
-    using pool = asio::thread_pool::executor_type;
-    if (auto const* p = ex.target<io>()) return new port_on<io>(*p, false);
-    if (auto const* p = ex.target<pool>()) return new port_on<pool>(*p, true);
-    if (auto const* p = ex.target<asio::strand<asio::any_io_executor>>())
-      return make(p->get_inner_executor());
-    if (auto const* p = ex.target<asio::strand<io>>()) return make(p->get_inner_executor());
-    if (auto const* p = ex.target<asio::strand<pool>>()) return make(p->get_inner_executor());
-    return new port_on<asio::any_io_executor>(ex, true);
-  }
   void shutdown() override {
     port_ptr p;
     {
       std::lock_guard const lock(mutex_);
-      p = std::move(port_);
+      down_ = true;
+      p = port_;
     }
     if (p) p->close();
   }
 
   std::mutex mutex_;
   port_ptr port_;
+  bool down_ = false;  // handlers that die with their context may still ask for the port
 };
 
 asio::execution_context::id delivery::id;
 
+// The executor of a context that is gone: what is given to it is destroyed.
+class dead_end {
+ public:
+  template <class F>
+  void execute(F&&) const noexcept {}
+  static asio::execution_context& query(asio::execution::context_t) noexcept {
+    return asio::query(asio::system_executor(), asio::execution::context);
+  }
+  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+    return asio::execution::blocking_t::never;
+  }
+  friend bool operator==(dead_end, dead_end) noexcept { return true; }
+  friend bool operator!=(dead_end, dead_end) noexcept { return false; }
+};
+
 }  // namespace
 
+port_ptr const& system_port() {
+  // Never destroyed: handles may outlive every other static.
+  static auto const* const instance = new port_ptr(
+      asio::use_service<delivery>(asio::query(asio::system_executor(), asio::execution::context))
+          .on(asio::system_executor()));
+  return *instance;
+}
+
+bool is_system(asio::any_io_executor const& ex) noexcept {
+  using never = decltype(asio::require(asio::system_executor(), asio::execution::blocking.never));
+  return ex.target<asio::system_executor>() != nullptr || ex.target<never>() != nullptr ||
+         is_dead_end(ex);
+}
+
+bool is_dead_end(asio::any_io_executor const& ex) noexcept {
+  return ex.target<dead_end>() != nullptr;
+}
+
+asio::any_io_executor executor_of(port const* home) {
+  if (home == nullptr) return asio::system_executor();
+  if (home->closed()) return dead_end();
+  return home->executor();
+}
+
 port_ptr port_of(asio::any_io_executor const& ex) {
-  auto& context = asio::query(ex, asio::execution::context);
-  auto& system = asio::query(asio::system_executor(), asio::execution::context);
-  if (&context == static_cast<asio::execution_context*>(&system)) return nullptr;
-  return asio::use_service<delivery>(context).on(ex);
+  if (!ex) return nullptr;
+  if (is_system(ex)) return system_port();
+  return asio::use_service<delivery>(asio::query(ex, asio::execution::context)).on(ex);
 }
 
 port::port(asio::any_io_executor ex, bool crowded) : executor_(std::move(ex)), crowded_(crowded) {}
@@ -185,7 +228,8 @@ void port::run_drain() {
     if (again) post_drain();
     try {
       w->run(w, true);
-    } catch (...) {  // the handler's exception leaves run(); the handlers behind it must not be lost
+    } catch (
+        ...) {  // the handler's exception leaves run(); the handlers behind it must not be lost
       lock.lock();
       if (ready_.linked()) {
         repost(lock);

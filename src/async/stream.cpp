@@ -105,7 +105,8 @@ class host_stream::queue : public std::enable_shared_from_this<queue> {
         }
         item.reset(std::exchange(first_, first_->next));
       }
-      // The next turn of a parked queue may start before this one returns: the flag is the thread's.
+      // The next turn of a parked queue may start before this one returns: the flag is the
+      // thread's.
       parked_ = false;
       try {
         item->run();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
+#include <fmt/format.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
-
 #include <condition_variable>
-#include <fmt/format.h>
 #include <hocket/async/promise.hpp>
 #include <hocket/async/stream.hpp>
 #include <hocket/async/work.hpp>
@@ -51,7 +51,9 @@ work<void> follow(op_base* op, char const* what, void (op_base::*when)(continuat
   return handle;
 }
 
-bool runs_here(boost::asio::any_io_executor const& ex) {
+bool runs_here(port const* home) {
+  if (home == nullptr || home->closed()) return false;
+  auto const& ex = home->executor();
   if (auto const* io = ex.target<boost::asio::io_context::executor_type>())
     return io->running_in_this_thread();
   if (auto const* pool = ex.target<boost::asio::thread_pool::executor_type>())
@@ -90,19 +92,19 @@ void order_after(stream& s, op_ref op) {
 
 void block_until_settled(op_base* op, clock::duration limit) {
   if (op == nullptr || op->settled()) return;
-  if (runs_here(op->home()->executor()))
-    throw error(errc::would_block,
-                to_string(op->info()) + ": get() would block a thread that runs the group's "
-                                        "executor; co_await the handle instead");
+  if (runs_here(op->home()))
+    throw error(errc::would_block, to_string(op->info()) +
+                                       ": get() would block a thread that runs the group's "
+                                       "executor; co_await the handle instead");
   auto* const me = new blocked_thread;
   auto const s = me->state_;
   op->when_settled(*me);  // deletes itself when it has run
   std::unique_lock lock(s->mutex);
   if (!s->changed.wait_for(lock, limit, [&] { return s->settled; }))
-    throw error(errc::timed_out,
-                fmt::format("{}: no result after {} ms; the operation goes on",
-                            to_string(op->info()),
-                            std::chrono::duration_cast<std::chrono::milliseconds>(limit).count()));
+    throw error(
+        errc::timed_out,
+        fmt::format("{}: no result after {} ms; the operation goes on", to_string(op->info()),
+                    std::chrono::duration_cast<std::chrono::milliseconds>(limit).count()));
 }
 
 }  // namespace hocket::detail

@@ -47,7 +47,9 @@ class op_options {
     return *this;
   }
 
-  [[nodiscard]] std::optional<clock::duration> const& deadline() const noexcept { return deadline_; }
+  [[nodiscard]] std::optional<clock::duration> const& deadline() const noexcept {
+    return deadline_;
+  }
   [[nodiscard]] event const& after() const noexcept { return after_; }
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
   [[nodiscard]] std::stop_token const& stop() const noexcept { return stop_; }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-
 #include <concepts>
 #include <hocket/async/event.hpp>
 #include <hocket/async/promise.hpp>

@@ -4,7 +4,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-
 #include <coroutine>
 #include <exception>
 #include <hocket/async/canceller.hpp>
@@ -49,7 +48,7 @@ class native_awaiter {
     frame_ = frame;
     op_base* const op = op_.get();
     waiter* const w = waiter_ = op->make_waiter();
-    w->home = op->home();
+    w->home = op->home() != nullptr ? op->home() : system_port().get();
     w->run = &run;
     *reinterpret_cast<native_awaiter**>(w->buffer) = this;
     if (!op->enter(w)) w->run(w, false);  // past enter() another thread may have destroyed *this
@@ -107,11 +106,10 @@ class work {
   }
 
   /// The conventional Asio face: `void(error_code, T)`; never completes inside the initiation.
-  template <boost::asio::completion_token_for<
-      detail::signature_t<boost::system::error_code, T>> Token>
+  template <
+      boost::asio::completion_token_for<detail::signature_t<boost::system::error_code, T>> Token>
   auto async_wait(Token&& token) const {
-    return boost::asio::async_initiate<Token,
-                                       detail::signature_t<boost::system::error_code, T>>(
+    return boost::asio::async_initiate<Token, detail::signature_t<boost::system::error_code, T>>(
         detail::initiate<boost::system::error_code, T>(op_), token);
   }
 
@@ -139,8 +137,9 @@ class work {
   }
   [[nodiscard]] canceller get_canceller() const noexcept { return canceller(op_.get()); }
 
-  /// Blocks this thread until the result, at most `limit`; runs no handler. `errc::would_block` on a
-  /// thread that runs the group's executor, `errc::timed_out` past the limit (the operation goes on).
+  /// Blocks this thread until the result, at most `limit`; runs no handler. `errc::would_block` on
+  /// a thread that runs the group's executor, `errc::timed_out` past the limit (the operation goes
+  /// on).
   T get(clock::duration limit) const {
     detail::block_until_settled(op_.get(), limit);
     return detail::native_awaiter<T>(op_).await_resume();
@@ -148,7 +147,7 @@ class work {
 
   /// The group's executor, where handlers without one of their own run.
   [[nodiscard]] executor_type get_executor() const noexcept {
-    return detail::initiate<std::exception_ptr, T>(op_).get_executor();
+    return detail::executor_of(op_ ? op_->home() : nullptr);
   }
 
   [[nodiscard]] detail::op_ptr<T> const& state() const noexcept { return op_; }

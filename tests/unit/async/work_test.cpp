@@ -7,7 +7,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
-
 #include <hocket/async/promise.hpp>
 #include <hocket/async/stream.hpp>
 #include <hocket/error.hpp>

@@ -4,7 +4,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/version.hpp>
-
 #include <exception>
 #include <utility>
 

@@ -8,16 +8,17 @@
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/recycling_allocator.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/system_executor.hpp>
-
+#include <boost/asio/thread_pool.hpp>
 #include <cstddef>
 #include <exception>
 #include <hocket/async/detail/op_state.hpp>
-#include <hocket/detail/assert.hpp>
 #include <hocket/error.hpp>
 #include <memory>
 #include <new>
@@ -27,7 +28,9 @@
 namespace boost::asio::detail {
 template <typename Signature, typename Executor>
 class awaitable_async_op_handler;
-}
+template <typename Blocking>
+class promise_executor;  // of use_future
+}  // namespace boost::asio::detail
 
 /// How a completion handler of any type gets into a waiter, and out of it again.
 namespace hocket::detail {
@@ -45,8 +48,7 @@ struct signature<E, void> {
 template <class E, class T>
 using signature_t = typename signature<E, T>::type;
 
-/// The error of an empty handle, and of a wait that its slot ended.
-[[nodiscard]] failure empty_handle();
+/// The error of a wait that its slot ended.
 [[nodiscard]] failure wait_ended(op_info const& info);
 
 template <class E, class T, class H>
@@ -59,12 +61,31 @@ void complete(E e, value_of<T> v, H&& h) {
 }
 
 template <class E>
+inline constexpr bool wants_exception = std::is_same_v<E, std::exception_ptr>;
+
+template <class E>
 E select(failure const& f) {
-  if constexpr (std::is_same_v<E, std::exception_ptr>) {
+  if constexpr (wants_exception<E>) {
     return f.exception;
   } else {
     return f.code;
   }
+}
+
+// A cancelled wait seen as an error_code costs no exception, no text and no memory.
+template <class E>
+E why_ended(op_base const& o) {
+  if constexpr (wants_exception<E>)
+    return wait_ended(o.info()).exception;
+  else
+    return operation_aborted();
+}
+template <class E>
+E why_failed(op_base const& o) {
+  if constexpr (wants_exception<E>)
+    return o.why().exception;
+  else
+    return o.code();
 }
 
 /// Calls the handler with what the op has to say. `aborted`: this wait's own cancellation.
@@ -73,9 +94,9 @@ void call(op_ptr<T> o, bool aborted, H&& h) {
   E e{};
   value_of<T> v{};
   if (aborted) {
-    e = select<E>(wait_ended(o->info()));
+    e = why_ended<E>(*o);
   } else if (o->failed()) {
-    e = select<E>(o->why());
+    e = why_failed<E>(*o);
   } else {
     try {
       v = o->take();
@@ -105,8 +126,7 @@ class stored {
   }
 
  private:
-  static constexpr std::size_t executor_size =
-      std::is_same_v<Ex, own_executor> ? 0 : sizeof(Ex);
+  static constexpr std::size_t executor_size = std::is_same_v<Ex, own_executor> ? 0 : sizeof(Ex);
   static constexpr bool fits =
       sizeof(H) + executor_size <= waiter::room - sizeof(void*) && alignof(H) <= 16;
   using theirs = asio::associated_allocator_t<H, asio::recycling_allocator<void>>;
@@ -180,7 +200,7 @@ class slot_cancel {
   void operator()(asio::cancellation_type type) {
     if (type == asio::cancellation_type::none || !op_->lock_strong()) return;
     op_ref const keep(op_, false);
-    op_->abort_one(waiter_, id_);
+    op_->slot_emitted(waiter_, id_);
   }
 
  private:
@@ -209,59 +229,88 @@ class inline_level {
   static thread_local int depth_;
 };
 
+// Handlers of a type-erased executor without a context property: look at what it erased.
+template <class Ex>
+port_ptr port_erased_in(Ex const& ex) {
+  using io = asio::io_context::executor_type;
+  using pool = asio::thread_pool::executor_type;
+  if (auto const* p = ex.template target<asio::any_io_executor>()) return port_of(*p);
+  if (auto const* p = ex.template target<io>()) return port_of(*p);
+  if (auto const* p = ex.template target<pool>()) return port_of(*p);
+  if (auto const* p = ex.template target<asio::strand<asio::any_io_executor>>())
+    return port_of(p->get_inner_executor());
+  if (auto const* p = ex.template target<asio::strand<io>>())
+    return port_of(p->get_inner_executor());
+  if (auto const* p = ex.template target<asio::strand<pool>>())
+    return port_of(p->get_inner_executor());
+  return nullptr;
+}
+
+// Known by their types: to ask them for their context would start the system's threads.
+template <class Ex>
+inline constexpr bool of_system = false;
+template <class B, class R, class A>
+inline constexpr bool of_system<asio::basic_system_executor<B, R, A>> = true;
+template <class Blocking>
+inline constexpr bool of_system<asio::detail::promise_executor<Blocking>> = true;
+
 /// The port that delivers to an executor; null if it belongs to the system context.
 template <class Ex>
 port_ptr port_behind(Ex const& ex) {
   if constexpr (requires { ex.get_inner_executor(); }) {
     return port_behind(ex.get_inner_executor());
+  } else if constexpr (std::is_same_v<Ex, asio::any_io_executor>) {
+    return is_system(ex) ? nullptr : port_of(ex);
+  } else if constexpr (of_system<Ex>) {
+    return nullptr;
   } else if constexpr (std::is_convertible_v<Ex const&, asio::any_io_executor>) {
     return port_of(ex);
+  } else if constexpr (requires { ex.template target<asio::any_io_executor>(); }) {
+    return port_erased_in(ex);
   } else {
     return nullptr;
   }
 }
 
+/// Calls the handler of an empty handle, on its executor and never inside the initiation.
 template <class E, class T, class H>
 void wait_on_empty(H h) {
   auto ex = asio::get_associated_executor(h, asio::system_executor());
-  asio::post(ex, [h = std::move(h)]() mutable {
+  auto call = [h = std::move(h)]() mutable {
     complete<E, T>(select<E>(empty_handle()), value_of<T>{}, std::move(h));
-  });
-}
-
-// A handle that was ready from the start may have no group, hence no executor of its own.
-template <class E, class T, class H>
-void deliver_homeless(op_ptr<T> o, H h) {
-  HOCKET_ASSERT(o->settled());
-  auto ex = asio::get_associated_executor(h, asio::system_executor());
-  asio::post(ex, [o = std::move(o), h = std::move(h)]() mutable {
-    call<E, T>(std::move(o), false, std::move(h));
-  });
+  };
+  if constexpr (asio::can_require_v<decltype(ex), asio::execution::blocking_t::never_t>) {
+    asio::post(ex, std::move(call));
+  } else {
+    auto tracked = asio::prefer(ex, asio::execution::outstanding_work.tracked);
+    asio::post(asio::system_executor(), [tracked, call = std::move(call)]() mutable {
+      asio::dispatch(tracked, std::move(call));
+    });
+  }
 }
 
 /// Begins one wait of handler `h`.
 template <class E, class T, class H>
 void start(op_ptr<T> o, H h) {
   if (!o) return wait_on_empty<E, T>(std::move(h));
-  if constexpr (std::is_same_v<E, std::exception_ptr> && resumes_inline<H>) {
+  if constexpr (wants_exception<E> && resumes_inline<H>) {
     if (o->settled() && inline_level::available()) {
       inline_level const level;
       return call<E, T>(std::move(o), false, std::move(h));
     }
   }
-  if (o->home() == nullptr) return deliver_homeless<E, T>(std::move(o), std::move(h));
-  auto ex = asio::get_associated_executor(h, o->home()->executor());
   port_ptr home(o->home());
-  bool direct = home->same(ex);
-  if constexpr (requires {
-                  typename asio::associated_executor<H>::asio_associated_executor_is_unspecialised;
-                }) {
-    if (home->closed()) return;  // no executor of its own and the group's is gone: not called
+  auto ex = asio::get_associated_executor(h, executor_of(o->home()));
+  if constexpr (std::is_same_v<decltype(ex), asio::any_io_executor>) {
+    if (is_dead_end(ex)) return;  // none of its own and the group's context is gone: not called
   }
+  bool direct = home && home->same(ex);
   if (!direct) {
     if (port_ptr other = port_behind(ex)) {
       home = std::move(other);
       direct = home->same(ex);
+    } else if (!home || home->closed()) {
+      home = system_port();
     }
   }
   op_base* const op = o.get();
@@ -288,8 +337,7 @@ class initiate {
   using executor_type = asio::any_io_executor;
   explicit initiate(op_ptr<T> o) noexcept : op_(std::move(o)) {}
   [[nodiscard]] executor_type get_executor() const noexcept {
-    return op_ && op_->home() != nullptr ? op_->home()->executor()
-                                         : executor_type(asio::system_executor());
+    return executor_of(op_ ? op_->home() : nullptr);
   }
   template <class H>
   void operator()(H&& h) {

@@ -2,10 +2,9 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
+#include <atomic>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/system/error_code.hpp>
-
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -15,6 +14,8 @@
 #include <hocket/detail/hook.hpp>
 #include <hocket/detail/spin_lock.hpp>
 #include <hocket/op_info.hpp>
+#include <memory>
+#include <string>
 
 namespace hocket::detail {
 
@@ -36,27 +37,35 @@ struct waiter : op_hook, port_hook {
   alignas(16) std::byte buffer[room];
 };
 
-/// A call made by the settling or finishing thread, under no lock. Its owner keeps it alive until
-/// it has run; it must be short and must not throw.
+/// The points of an op's life that a continuation can follow.
+enum class point : std::uint8_t { posted, settled, finished };
+
+/// A call made by the thread that brings the op to a point, under no lock. Its owner keeps it alive
+/// until it has run or was withdrawn; it must be short and must not throw.
 struct continuation {
   void (*run)(continuation*) noexcept = nullptr;
   continuation* next = nullptr;
+  point at = point::settled;
 };
 
 /// What the waits of an op are told. Decided once, and remembered for later waits.
 enum class verdict : std::uint8_t { pending, done, aborted, expired };
 
-/// Why an op failed: a code for `void(error_code, T)`, an exception for everything else.
+/// Why an op failed: a code for `void(error_code, T)`, an exception for everything else. With a
+/// code alone the exception is made when somebody asks for it.
 struct failure {
   boost::system::error_code code;
   std::exception_ptr exception;
 };
 
-/// Makes the failure that carries the op's description and then `story`.
+/// Makes the failure whose exception tells `story`.
 [[nodiscard]] failure make_failure(boost::system::error_code code, std::string story);
 
 /// The failure that carries an exception; its code if it has one.
 [[nodiscard]] failure failure_from(std::exception_ptr e);
+
+/// The error of an empty handle.
+[[nodiscard]] failure empty_handle();
 
 /// The shared state behind a handle: waits, verdict, deadline. Two ends:
 /// * *settled*: the verdict for waits is known (result, cancel or deadline);
@@ -73,22 +82,33 @@ class op_base : public pooled, private timer {
   // -- what it is
   [[nodiscard]] op_info const& info() const noexcept { return info_; }
   op_info& mutable_info() noexcept { return info_; }  // before the op is shared
+  /// Where handlers without an executor of their own are delivered; null: on the system's threads.
   [[nodiscard]] port* home() const noexcept { return home_.get(); }
 
   // -- verdict
   [[nodiscard]] verdict state() const noexcept { return verdict_.load(std::memory_order_acquire); }
   [[nodiscard]] bool settled() const noexcept { return state() != verdict::pending; }
   [[nodiscard]] bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
-  [[nodiscard]] failure const& why() const noexcept { return failure_; }  // once settled
-  [[nodiscard]] bool failed() const noexcept { return failure_.exception != nullptr; }
+  /// Once settled: whether waits fail, with which code, and the whole story.
+  [[nodiscard]] bool failed() const noexcept { return state() == verdict::aborted || failure_; }
+  [[nodiscard]] boost::system::error_code code() const noexcept;
+  [[nodiscard]] failure why() const;
 
   /// Ends all waits, present and future, with `operation_aborted`; no effect once settled.
   void abort();
   /// Ends all waits with the deadline's story; no effect once settled.
   void expire();
+  /// What an Asio slot does to a wait: ends this one only.
+  virtual void slot_emitted(waiter* w, std::uint32_t id) { abort_one(w, id); }
+  /// For a thread that blocks in `get()`: one bounded turn of whatever moves this op.
+  /// False: something else moves it, so the thread sleeps.
+  [[nodiscard]] virtual bool drive() { return false; }
   /// Accepted into its channel's window. Ops start posted unless `begin_unposted` was called.
   void mark_posted() noexcept;
   void begin_unposted() noexcept { posted_ = false; }
+  /// Tells the waits the outcome before `finish()`: for ops whose result is known while buffers are
+  /// still held.
+  void conclude(failure f) { settle(verdict::done, std::move(f)); }
   /// The engine's last word: the result is stored, or `f` says why not. Called once.
   void finish(failure f = {});
 
@@ -101,16 +121,19 @@ class op_base : public pooled, private timer {
   bool enter(waiter* w);
   void abort_one(waiter* w, std::uint32_t id);
   void forget(waiter* w) noexcept;
-  /// Runs `c` once settled (at once if it is already).
-  void when_settled(continuation& c) noexcept;
+
+  // -- continuations: run once the point is reached, at once if it was
+  void when_posted(continuation& c) noexcept { follow(c, point::posted); }
+  void when_settled(continuation& c) noexcept { follow(c, point::settled); }
+  void when_finished(continuation& c) noexcept { follow(c, point::finished); }
+  /// Takes a continuation back. False: it has run, or another thread is running it.
+  [[nodiscard]] bool withdraw(continuation& c) noexcept;
   /// The engine's failure, once finished, even where a wait was told something else before.
-  [[nodiscard]] std::exception_ptr const& engine_failure() const noexcept { return engine_failure_; }
-  /// Runs `c` once posted (at once if it is already).
-  void when_posted(continuation& c) noexcept;
-  /// Runs `c` once finished (at once if it is already).
-  void when_finished(continuation& c) noexcept;
-  /// Ends with the buffers still in use may not reach the caller before the buffers are free:
-  /// set for borrowed memory without an owner.
+  [[nodiscard]] std::exception_ptr const& engine_failure() const noexcept {
+    return engine_failure_;
+  }
+  /// A wait that ends early is told so only when the buffers are free: for borrowed memory without
+  /// an owner. Before the op is shared.
   void hold_waits_until_finished() noexcept { hold_waits_ = true; }
 
   // -- deadline
@@ -132,7 +155,7 @@ class op_base : public pooled, private timer {
  protected:
   /// The last strong reference is gone: drops result and inputs; the memory may live on.
   virtual void drop_value() noexcept = 0;
-  /// A wait was ended before the result: a receive that is not matched yet is withdrawn.
+  /// The waits were ended before the result: a receive that is not matched yet is withdrawn.
   virtual void waits_ended() noexcept {}
   /// Who is missing, for the deadline's story.
   [[nodiscard]] virtual std::string expiry_story() { return "the deadline passed"; }
@@ -140,8 +163,11 @@ class op_base : public pooled, private timer {
  private:
   static constexpr std::uint64_t one_weak = 1ull << 32;
 
+  [[nodiscard]] bool reached(point p) const noexcept;
+  [[nodiscard]] continuation* take(point p) noexcept;
+  void follow(continuation& c, point p) noexcept;
   void release() noexcept;
-  void settle(verdict v, failure f);
+  bool settle(verdict v, failure f);
   void wake_waiters();
   bool claim(waiter* w) noexcept;
 
@@ -155,12 +181,10 @@ class op_base : public pooled, private timer {
   verdict held_ = verdict::pending;
   std::uint32_t next_id_ = 0;
   hook waiters_;
-  failure failure_;
+  std::unique_ptr<failure> failure_;  // set before the verdict, then constant
   std::exception_ptr engine_failure_;
   port_ptr home_;
-  continuation* on_settled_ = nullptr;
-  continuation* on_finished_ = nullptr;
-  continuation* on_posted_ = nullptr;
+  continuation* followers_ = nullptr;  // newest first
   op_info info_;
   waiter first_;
 };

@@ -24,6 +24,15 @@ class op_state : public op_base {
 template <class T>
 using op_ptr = boost::intrusive_ptr<op_state<T>>;
 
+/// One more T from `child` for a waiter of the combined op `whole`, the only other owner of whose
+/// children it may be: moved out for the last waiter, else copied.
+template <class T>
+value_of<T> take_from(op_ptr<T> const& child, op_base const& whole) {
+  if (whole.alone()) return child->take();
+  op_ptr<T> const shared = child;
+  return shared->take();
+}
+
 /// A state that stores its result.
 template <class T>
 class value_state : public op_state<T> {
@@ -43,13 +52,11 @@ class value_state : public op_state<T> {
   value_of<T> value_{};
 };
 
-/// A state without a result that another event completes.
+/// A state without a result that a continuation completes; the continuation owns one reference.
 class signal_state final : public op_state<void>, public continuation {
  public:
   explicit signal_state(port_ptr home) noexcept;
   [[nodiscard]] std::monostate take() override { return {}; }
-  /// Keeps itself alive until the continuation has run; take the reference before registering.
-  [[nodiscard]] static op_ptr<void> make(port_ptr home);
 
  protected:
   void drop_value() noexcept override {}

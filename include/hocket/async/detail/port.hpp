@@ -2,10 +2,9 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
-
-#include <atomic>
 #include <cstddef>
 #include <hocket/detail/hook.hpp>
 #include <hocket/detail/spin_lock.hpp>
@@ -24,7 +23,7 @@ struct waiter;
 /// Lock order: an op's lock, then a port's.
 class port {
  public:
-  explicit port(boost::asio::any_io_executor ex, bool crowded);
+  port(boost::asio::any_io_executor ex, bool crowded);
   virtual ~port() = default;
   port(port const&) = delete;
   port& operator=(port const&) = delete;
@@ -35,6 +34,7 @@ class port {
   /// True if a handler with this executor may be called straight from the drain.
   template <class Ex>
   [[nodiscard]] bool same(Ex const& ex) const noexcept {
+    if (closed()) return false;  // a new context may have the address of a dead one
     if constexpr (std::is_same_v<Ex, boost::asio::any_io_executor>) {
       return ex == executor_;
     } else {
@@ -87,8 +87,18 @@ class port {
 
 using port_ptr = boost::intrusive_ptr<port>;
 
-/// The port of the context behind an executor; strands are unwrapped. Null for an executor of the
-/// system context, which has no drain of its own.
+/// The port of the context behind an executor; strands are unwrapped. Null for an empty executor.
 [[nodiscard]] port_ptr port_of(boost::asio::any_io_executor const& ex);
+
+/// The port of the system's threads, which start with its first use.
+[[nodiscard]] port_ptr const& system_port();
+
+/// True for executors of the system context; found out without starting its threads.
+[[nodiscard]] bool is_system(boost::asio::any_io_executor const& ex) noexcept;
+
+/// Where a handler without an executor of its own runs: on the port's context, on the system's
+/// threads for a null port, nowhere for a closed one (such a handler is destroyed uncalled).
+[[nodiscard]] boost::asio::any_io_executor executor_of(port const* home);
+[[nodiscard]] bool is_dead_end(boost::asio::any_io_executor const& ex) noexcept;
 
 }  // namespace hocket::detail

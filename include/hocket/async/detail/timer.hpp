@@ -4,7 +4,6 @@
 
 #include <boost/intrusive/set_hook.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
-
 #include <hocket/async/clock.hpp>
 
 namespace hocket::detail {

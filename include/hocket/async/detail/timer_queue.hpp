@@ -2,9 +2,8 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
-#include <boost/intrusive/set.hpp>
-
 #include <atomic>
+#include <boost/intrusive/set.hpp>
 #include <functional>
 #include <hocket/async/detail/op_base.hpp>
 #include <mutex>
