@@ -45,6 +45,11 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     wake_.notify_all();
     if (thread_.joinable()) thread_.join();
     timers_->close();
+    // What was left to the thread while it ended.
+    std::lock_guard const turn(turn_);
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+      while (i < sources_.size() && sources_[i]->progress()) {
+      }
   }
 
   hocket::clock const& clock() const noexcept { return options_.clock(); }
