@@ -45,6 +45,11 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     wake_.notify_all();
     if (thread_.joinable()) thread_.join();
     timers_->close();
+    // What was left to the thread while it ended.
+    std::lock_guard const turn(turn_);
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+      while (i < sources_.size() && sources_[i]->progress()) {
+      }
   }
 
   hocket::clock const& clock() const noexcept { return options_.clock(); }
@@ -56,11 +61,14 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     timers_->add(op, clock().now() + limit);
   }
   void attach(progress_source& s) {
-    std::lock_guard const lock(turn_);
-    sources_.push_back(&s);
+    {
+      visitor const lock(*this);
+      sources_.push_back(&s);
+    }
+    wake();
   }
   void detach(progress_source& s) noexcept {
-    std::lock_guard const lock(turn_);
+    visitor const lock(*this);
     std::erase(sources_, &s);
   }
   void wake() noexcept {
@@ -79,6 +87,22 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   // A source or a deadline may end an op whose handlers attach or detach sources: hence recursive.
   using turn_mutex = std::recursive_mutex;
 
+  // A busy progress thread would take the mutex again before anybody who waits for it.
+  class visitor {
+   public:
+    explicit visitor(runtime_core& c) : core_(c) {
+      core_.visitors_.fetch_add(1, std::memory_order_relaxed);
+      core_.turn_.lock();
+      core_.visitors_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    visitor(visitor const&) = delete;
+    visitor& operator=(visitor const&) = delete;
+    ~visitor() { core_.turn_.unlock(); }
+
+   private:
+    runtime_core& core_;
+  };
+
   bool one_turn() {
     bool more = false;
     if (timers_->next()) {
@@ -91,6 +115,7 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   void loop() {
     for (;;) {
       bool more = false;
+      while (visitors_.load(std::memory_order_relaxed) != 0) std::this_thread::yield();
       {
         std::lock_guard const turn(turn_);
         more = one_turn();
@@ -100,7 +125,9 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
       if (more || std::exchange(awake_, false)) continue;
       auto const woken = [this] { return awake_ || stopping_; };
       if (auto const next = timers_->next()) {
-        wake_.wait_until(lock, *next, woken);
+        // The clock may not be the machine's: only the distance means something here.
+        auto const away = std::min<clock_duration>(*next - clock().now(), std::chrono::hours(1));
+        wake_.wait_for(lock, away, woken);
       } else {
         wake_.wait(lock, woken);
       }
@@ -108,9 +135,12 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     }
   }
 
+  using clock_duration = hocket::clock::duration;
+
   runtime_options const options_;
   boost::intrusive_ptr<timer_queue> timers_;
   turn_mutex turn_;
+  std::atomic<int> visitors_{0};
   std::vector<progress_source*> sources_;
   std::mutex sleep_mutex_;
   std::condition_variable wake_;

@@ -2,13 +2,16 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <chrono>
 #include <condition_variable>
 #include <hocket/async/promise.hpp>
 #include <hocket/async/stream.hpp>
 #include <hocket/async/work.hpp>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 namespace hocket::detail {
@@ -61,25 +64,47 @@ bool runs_here(port const* home) {
   return false;
 }
 
+// A thread in get(). It sleeps until the op is settled and takes its continuation back when it
+// gives up earlier.
 class blocked_thread final : public continuation {
  public:
-  blocked_thread() {
+  explicit blocked_thread(op_base& op) : op_(op) {
     continuation::run = [](continuation* c) noexcept {
       auto* const self = static_cast<blocked_thread*>(c);
-      std::shared_ptr<state> const s = std::move(self->state_);
-      delete self;
-      std::lock_guard const lock(s->mutex);
-      s->settled = true;
-      s->changed.notify_all();
+      std::lock_guard const lock(self->mutex_);
+      self->settled_ = true;
+      self->changed_.notify_all();  // under the lock: the thread destroys all this when it wakes
     };
+    op_.when_settled(*this);
   }
-  struct state {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool settled = false;
-  };
-  std::shared_ptr<state> state_ = std::make_shared<state>();
+  blocked_thread(blocked_thread const&) = delete;
+  blocked_thread& operator=(blocked_thread const&) = delete;
+  ~blocked_thread() {
+    if (op_.withdraw(*this)) return;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return settled_; });  // it is being called right now
+  }
+  bool wait_until(std::chrono::steady_clock::time_point end) {
+    while (!op_.settled() && op_.drive()) {
+      if (std::chrono::steady_clock::now() >= end) return op_.settled();
+      std::this_thread::yield();
+    }
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, end, [this] { return settled_; });
+  }
+
+ private:
+  op_base& op_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool settled_ = false;
 };
+
+std::chrono::steady_clock::time_point after(clock::duration limit) {
+  auto const now = std::chrono::steady_clock::now();
+  clock::duration const most = std::chrono::hours(24 * 365);
+  return now + std::min(limit, most);
+}
 
 }  // namespace
 
@@ -96,11 +121,8 @@ void block_until_settled(op_base* op, clock::duration limit) {
     throw error(errc::would_block, to_string(op->info()) +
                                        ": get() would block a thread that runs the group's "
                                        "executor; co_await the handle instead");
-  auto* const me = new blocked_thread;
-  auto const s = me->state_;
-  op->when_settled(*me);  // deletes itself when it has run
-  std::unique_lock lock(s->mutex);
-  if (!s->changed.wait_for(lock, limit, [&] { return s->settled; }))
+  op_ref const keep(op);
+  if (!blocked_thread(*op).wait_until(after(limit)))
     throw error(
         errc::timed_out,
         fmt::format("{}: no result after {} ms; the operation goes on", to_string(op->info()),

@@ -11,6 +11,7 @@ void request::complete(detail::failure f) noexcept {
   writes.release();
   reads.release();
   ready = event();
+  in = tensor();  // the caller's handle keeps the result only
   last->finish(std::move(f));
 }
 

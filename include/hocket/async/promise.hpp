@@ -3,6 +3,7 @@
 #pragma once
 
 #include <hocket/async/work.hpp>
+#include <hocket/detail/assert.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,11 +32,14 @@ class promise {
   }
 
   [[nodiscard]] work<T> get_work() const { return work<T>(op_); }
+  /// Once, and not after `fail`.
   void set(detail::value_of<T> v = {}) {
+    HOCKET_ASSERT(op_ != nullptr);
     auto const op = std::move(op_);
     op->store(std::move(v));
     op->finish();
   }
+  /// The code of the exception is what an `error_code` waiter gets; without one, `peer_failed`.
   void fail(std::exception_ptr e) { std::move(op_)->finish(detail::failure_from(std::move(e))); }
   void fail(errc code, std::string const& story) {
     auto const op = std::move(op_);
@@ -46,7 +50,8 @@ class promise {
   boost::intrusive_ptr<detail::value_state<T>> op_;
 };
 
-/// A handle whose result is already known.
+/// A handle whose result is already known. With a null `home`, handlers without an executor of
+/// their own run on the system's threads.
 template <class T>
 [[nodiscard]] work<T> make_ready_work(detail::port_ptr home, T value,
                                       op_info const& info = op_info()) {
@@ -58,11 +63,13 @@ template <class T>
   return work<T>(std::move(op));
 }
 
-[[nodiscard]] inline work<> make_ready_work(detail::port_ptr home = nullptr) {
-  boost::intrusive_ptr<detail::value_state<void>> op(
-      new detail::value_state<void>(std::move(home)), false);
+/// A handle that is done.
+[[nodiscard]] inline work<> make_ready_work(detail::port_ptr home = nullptr,
+                                            op_info const& info = op_info()) {
+  detail::op_ptr<void> const op(new detail::signal_state(std::move(home)), false);
+  op->mutable_info() = info;
   op->finish();
-  return work<>(std::move(op));
+  return work<>(op);
 }
 
 namespace detail {

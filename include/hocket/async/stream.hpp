@@ -29,11 +29,12 @@ class stream {
 
 namespace detail {
 
-/// One entry of a host stream.
+/// One entry of a host stream: a call, or the wait for a mark.
 struct stream_item : pooled {
   stream_item* next = nullptr;
+  event mark;
   virtual ~stream_item() = default;
-  virtual void run() = 0;
+  virtual void run() {}
 };
 
 template <class F>
@@ -47,16 +48,19 @@ struct stream_call final : stream_item {
 
 /// A stream whose work runs on a host worker, one item at a time, in order: a CPU program has the
 /// same semantics as one with a device. An item that throws stops nothing that follows, but every
-/// later mark fails with its exception until `clear_failure()`.
-/// Work is destroyed unrun only if the worker's context is; its marks then fail.
+/// later mark fails with its exception until `clear_failure()`; so does a mark waited for that
+/// failed. What is enqueued is outstanding work of the worker's context. If that context dies, it
+/// is destroyed unrun and its marks fail.
 class host_stream final : public stream {
  public:
   /// Runs on one thread of its own.
   host_stream();
   /// Runs on `worker`: one item at a time, never two threads at once, whatever the executor.
+  /// Throws `errc::invalid_argument` if it is empty.
   explicit host_stream(boost::asio::any_io_executor worker);
-  /// With a thread of its own: runs what can run; what waits for a mark that has not come is
-  /// dropped and its own marks fail. Else returns at once, and what is enqueued still runs.
+  /// With a thread of its own: runs what can run and returns when that is done; what waits for a
+  /// mark that has not come is dropped, and the marks behind it fail. Not to be called by an item.
+  /// Else returns at once, and what is enqueued still runs.
   ~host_stream() override;
   host_stream(host_stream const&) = delete;
   host_stream& operator=(host_stream const&) = delete;
@@ -67,7 +71,7 @@ class host_stream final : public stream {
   /// Adds one call. It must not block on other work of this stream.
   template <std::invocable F>
   void enqueue(F&& f) {
-    push(new detail::stream_call<std::decay_t<F>>(std::forward<F>(f)));
+    push(std::make_unique<detail::stream_call<std::decay_t<F>>>(std::forward<F>(f)));
   }
 
   /// Adds one call and returns a handle on its result; its exception fails the handle only.
@@ -75,7 +79,7 @@ class host_stream final : public stream {
   [[nodiscard]] work<std::invoke_result_t<F>> run(
       F&& f, std::source_location site = std::source_location::current()) {
     using T = std::invoke_result_t<F>;
-    promise<T> p(worker(), site);
+    promise<T> p(home(), site);
     auto handle = p.get_work();
     enqueue([p = std::move(p), f = std::forward<F>(f)]() mutable {
       try {
@@ -97,7 +101,8 @@ class host_stream final : public stream {
 
  private:
   class queue;
-  void push(detail::stream_item* item);
+  [[nodiscard]] detail::port_ptr const& home() const;
+  void push(std::unique_ptr<detail::stream_item> item);
 
   std::unique_ptr<boost::asio::thread_pool> own_;
   std::shared_ptr<queue> queue_;

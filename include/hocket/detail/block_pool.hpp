@@ -3,14 +3,7 @@
 #pragma once
 
 #include <cstddef>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HOCKET_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HOCKET_SANITIZED 1
-#endif
-#endif
+#include <hocket/detail/sanitized.hpp>
 
 namespace hocket::detail {
 

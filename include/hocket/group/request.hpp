@@ -30,7 +30,6 @@ struct request {
   bool takes_any_shape = false;     ///< `out` is made by the engine, like the sender's tensor
   std::optional<split_plan> plan;   ///< how the whole is cut into the members' parts
   std::vector<tensor> attachments;  ///< tensors of an object, beside its bytes in `in` or `out`
-  std::vector<tensor> blocks;       ///< one tensor a member: parts given or received separately
   event ready;                      ///< the buffers may be touched after this mark
   detail::failure local;            ///< set: this rank cannot take part, and why
 
@@ -40,6 +39,8 @@ struct request {
   detail::op_base* op = nullptr;
   clock::duration limit = clock::duration::max();  ///< of this op's deadline, for its story
   bool buffers_ready = true;   ///< `ready` has come
+  bool decided = false;        ///< moving or ended: nothing can change that any more
+  void* where = nullptr;       ///< what it waits in
   request* partner = nullptr;  ///< of a matched message
   request* next = nullptr;
   write_lease writes;  // of `out`

@@ -3,74 +3,53 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <hocket/async/detail/op_base.hpp>
+#include <exception>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "fabric.hpp"
-#include "mailbox.hpp"
+#include "decisions.hpp"
+#include "mailroom.hpp"
+#include "meetings.hpp"
+#include "roster.hpp"
 
 namespace hocket::local {
 
-class hub;
-
-/// Why a member will not come any more.
-struct departure {
-  errc code;
-  std::string reason;
-};
-
-/// Where the requests of one collective meet.
-class meeting final : public job {
- public:
-  meeting(int n, std::uint64_t of_channel, std::uint64_t number)
-      : channel(of_channel),
-        sequence(number),
-        parts(static_cast<std::size_t>(n), nullptr),
-        came(static_cast<std::size_t>(n), false) {}
-  /// Moves the bytes and completes all parts. Everybody has come, the hub's lock is not held.
-  void run() noexcept override;
-
-  [[nodiscard]] bool failed() const noexcept { return verdict.exception != nullptr; }
-
-  std::uint64_t const channel;
-  std::uint64_t const sequence;
-  std::vector<request*> parts;    // by group rank; null: not here yet, or failed and gone
-  std::vector<bool> came;
-  int arrived = 0;
-  int unready = 0;                // parts whose buffers may not be touched yet
-  bool running = false;
-  bool out_of_step = false;       // the members called different operations
-  detail::failure verdict;        // set: every part fails with it
-  std::shared_ptr<hub> at;        // while it runs
-};
-
-/// One channel of a group: an own sequence space.
+/// One channel of a group: an own sequence space. All calls under the hub's lock.
 class channel {
  public:
-  explicit channel(int n) : boxes(static_cast<std::size_t>(n)), gone(static_cast<std::size_t>(n)) {}
+  channel(roster const& members, std::uint64_t id);
+  channel(channel const&) = delete;
+  channel& operator=(channel const&) = delete;
 
-  struct slot {
-    std::unique_ptr<meeting> m;
-    bool over = false;
-  };
-  /// The meeting of that number, made if nobody was there before.
-  meeting& meeting_at(std::uint64_t id, std::uint64_t sequence);
-  [[nodiscard]] meeting* find(std::uint64_t sequence) noexcept;
-  /// Takes the meeting out; its number is never used again.
-  std::unique_ptr<meeting> end(std::uint64_t sequence);
-  [[nodiscard]] std::deque<slot>& slots() noexcept { return slots_; }
+  void submit(request& r, decisions& d);
+  void withdraw(request& r, decisions& d);
+  void buffers_ready(request& r, std::exception_ptr const& e, decisions& d);
+  void close(int rank, decisions& d);
+  /// The member has left the group.
+  void member_left(int rank, decisions& d);
+  void end_all(std::function<detail::failure(request const&)> const& why, decisions& d);
+  [[nodiscard]] std::unique_ptr<meeting> retire(meeting& m) noexcept;
 
-  std::deque<mailbox> boxes;                    // by receiving member
-  std::vector<std::optional<departure>> gone;   // members that have closed this channel
-  detail::failure desynchronised;
+  [[nodiscard]] bool has_closed(int rank) const noexcept { return members_.has_closed(rank); }
+  /// Nobody comes any more and nothing is under way: it can be dropped.
+  [[nodiscard]] bool is_done() const noexcept;
+  /// Whom or what the request waits for.
+  [[nodiscard]] std::string missing(request const& r);
+
+  std::uint64_t const id;
 
  private:
-  std::uint64_t base_ = 0;  // number of the first slot
-  std::deque<slot> slots_;
+  attendance members_;
+  meetings meetings_;
+  mailroom mailroom_;
 };
+
+/// The mark that a request was to wait for has failed: it cannot take part.
+void fail_for_mark(request& r, std::exception_ptr const& e);
+
+[[nodiscard]] constexpr bool is_message(op_kind k) noexcept {
+  return k == op_kind::send || k == op_kind::recv;
+}
 
 }  // namespace hocket::local

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "fabric.hpp"
+#include "joiner.hpp"
 #include "local_endpoint.hpp"
 
 namespace hocket {
@@ -32,28 +33,24 @@ bool local_endpoint::supports(op_kind kind, dtype, reduction) const noexcept {
 
 namespace {
 
+// One rank's way into groups. It dies with the last handle of the rank's world.
 class local_engine final : public engine {
  public:
-  explicit local_engine(std::shared_ptr<fabric> f) : fabric_(std::move(f)) {}
+  local_engine(std::shared_ptr<joiner> j, int rank) : joiner_(std::move(j)), rank_(rank) {}
+  ~local_engine() override {
+    leave(errc::group_closed, "the last handle of its world was dropped");
+  }
+  void leave(errc code, std::string const& reason) noexcept { joiner_->leave(rank_, code, reason); }
   std::string_view name() const noexcept override { return "local"; }
   work<std::shared_ptr<endpoint>> join(group_spec spec, detail::port_ptr home,
                                        std::source_location site) override {
-    return fabric_->join(spec, std::move(home), site);
+    return joiner_->join(spec, std::move(home), site);
   }
 
  private:
-  std::shared_ptr<fabric> const fabric_;
+  std::shared_ptr<joiner> const joiner_;
+  int const rank_;
 };
-
-std::string text_of(std::exception_ptr const& e) {
-  try {
-    std::rethrow_exception(e);
-  } catch (std::exception const& x) {
-    return x.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
-  }
-}
 
 }  // namespace
 }  // namespace local
@@ -70,22 +67,23 @@ class local_world::ranks {
     if (!home)
       throw error(errc::invalid_argument,
                   "a local_world needs an executor of an execution context, not of the system");
-    auto const f = std::make_shared<local::fabric>(rt);
-    auto const e = std::make_shared<local::local_engine>(f);
+    auto const j = std::make_shared<local::joiner>(std::make_shared<local::fabric>(rt), n);
     std::vector<work<std::shared_ptr<endpoint>>> joined;
     std::vector<group_spec> specs;
+    std::vector<std::shared_ptr<local::local_engine>> engines;
     for (int r = 0; r < n; ++r) {
       group_spec spec;
       spec.name = "world";
       spec.members = rank_group::consecutive(world_rank(0), n);
       spec.rank = group_rank(r);
       spec.deadline = options.deadline();
-      joined.push_back(e->join(spec, home, std::source_location::current()));
+      engines.push_back(std::make_shared<local::local_engine>(j, r));
+      joined.push_back(engines.back()->join(spec, home, std::source_location::current()));
       specs.push_back(std::move(spec));
     }
     for (int r = 0; r < n; ++r) {
       auto const i = static_cast<std::size_t>(r);
-      auto core = std::make_shared<detail::world_core>(world_rank(r), n, executor_, rt, e);
+      auto core = std::make_shared<detail::world_core>(world_rank(r), n, executor_, rt, engines[i]);
       core->all = detail::group_of(specs[i], joined[i].state()->take(), rt, home);
       worlds_.emplace_back(std::move(core));
     }
@@ -112,9 +110,10 @@ class local_world::ranks {
       if (e && !first_) first_ = e;
       w = std::exchange(worlds_[i], world());
     }
-    if (e && w.valid())
-      w.group().core()->endpoint->leave(errc::peer_lost,
-                                        "its program ended: " + local::text_of(e));
+    if (!e || !w.valid()) return;
+    auto const why = "its program ended: " + local::what_of(e);
+    w.group().core()->endpoint->leave(errc::peer_lost, why);
+    static_cast<local::local_engine&>(*w.core()->engine).leave(errc::peer_lost, why);
   }
 
   std::exception_ptr failure(int rank) const {
@@ -152,15 +151,14 @@ void local_world::rethrow() const {
 namespace {
 
 // Keeps the callable alive as long as the coroutine it made: a lambda's captures live in it.
-boost::asio::awaitable<void> run_rank(
-    std::function<boost::asio::awaitable<void>(world)> rank_main, world w) {
+boost::asio::awaitable<void> run_rank(std::function<boost::asio::awaitable<void>(world)> rank_main,
+                                      world w) {
   co_await rank_main(std::move(w));
 }
 
 }  // namespace
 
-void local_world::spawn(int rank,
-                        std::function<boost::asio::awaitable<void>(world)> rank_main) {
+void local_world::spawn(int rank, std::function<boost::asio::awaitable<void>(world)> rank_main) {
   boost::asio::co_spawn(ranks_->executor(), run_rank(std::move(rank_main), ranks_->at(rank)),
                         [r = ranks_, rank](std::exception_ptr e) { r->ended(rank, e); });
 }

@@ -2,14 +2,19 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #include "movement.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <hocket/error.hpp>
 #include <hocket/tensor/copy.hpp>
+#include <new>
 
 namespace hocket::local {
 namespace {
 
 bool same_place(tensor const& a, tensor const& b) {
-  return a.numel() == 0 || (a.const_bytes() == b.const_bytes() && a.shares_storage(b));
+  return a.numel() == 0 || (a.const_bytes() == b.const_bytes() && a.shape() == b.shape() &&
+                            std::ranges::equal(a.strides(), b.strides()));
 }
 
 // A part with the dimensions of the whole: [k] beside [n, k] becomes [1, k].
@@ -48,7 +53,8 @@ void scatter_from(request& root, std::span<request* const> parts) {
     tensor const out = part_like(to.out, root.in, plan, part);
     auto const dim = static_cast<std::int64_t>(plan.dim());
     for (auto const& p : plan.pieces(part))
-      copy_to(to, out.slice(dim, p.part_start, p.length), root.in.slice(dim, p.full_start, p.length));
+      copy_to(to, out.slice(dim, p.part_start, p.length),
+              root.in.slice(dim, p.full_start, p.length));
   }
 }
 
@@ -56,8 +62,11 @@ void broadcast_from(request& root, std::span<request* const> parts) {
   for (request* to : parts) {
     if (to == &root) {
       to->out = to->in;
-    } else if (!root.in.defined()) {
+    } else if (!root.in.defined() && to->takes_any_shape) {
       to->out = tensor();
+    } else if (!root.in.defined()) {
+      throw error(errc::mismatch,
+                  fmt::format("rank {} has no tensor to give, {}", root.rank, describe(*to)));
     } else if (to->takes_any_shape) {
       to->out = root.in.clone();
     } else {
@@ -95,8 +104,8 @@ void transfer(std::span<request* const> parts) {
     case op_kind::scatter:
       return scatter_from(*parts[root], parts);
     default:
-      throw error(errc::unsupported, std::string(name_of(print.kind)) +
-                                         " is not supported by the local engine");
+      throw error(errc::unsupported,
+                  std::string(name_of(print.kind)) + " is not supported by the local engine");
   }
 }
 
@@ -104,7 +113,23 @@ void transfer(request& send, request& recv) {
   if (recv.takes_any_shape) {
     recv.out = send.in.clone();
   } else {
-    copy_to(recv, recv.out.reshape(send.in.shape()), send.in);
+    bool const alike = recv.out.shape() == send.in.shape();
+    // Another shape of as many elements: a view of the source where its strides allow one.
+    copy_to(recv, recv.out, alike ? send.in : send.in.contiguous().reshape(recv.out.shape()));
+  }
+}
+
+detail::failure failure_of(request const& r, std::exception_ptr const& e) {
+  auto const what = to_string(r.op->info());
+  try {
+    std::rethrow_exception(e);
+  } catch (error const& x) {
+    return detail::make_failure(x.code(), what + ": " + x.what());
+  } catch (std::bad_alloc const&) {
+    return detail::make_failure(make_error_code(errc::out_of_memory),
+                                what + ": no memory for the result");
+  } catch (...) {
+    return detail::failure_from(e);
   }
 }
 

@@ -28,7 +28,7 @@
 namespace boost::asio::detail {
 template <typename Signature, typename Executor>
 class awaitable_async_op_handler;
-template <typename Blocking>
+template <typename T, typename Blocking>
 class promise_executor;  // of use_future
 }  // namespace boost::asio::detail
 
@@ -251,8 +251,8 @@ template <class Ex>
 inline constexpr bool of_system = false;
 template <class B, class R, class A>
 inline constexpr bool of_system<asio::basic_system_executor<B, R, A>> = true;
-template <class Blocking>
-inline constexpr bool of_system<asio::detail::promise_executor<Blocking>> = true;
+template <class T, class Blocking>
+inline constexpr bool of_system<asio::detail::promise_executor<T, Blocking>> = true;
 
 /// The port that delivers to an executor; null if it belongs to the system context.
 template <class Ex>

@@ -24,7 +24,6 @@ class group_op : public op_state<T> {
     asked.in = tensor();
     asked.out = tensor();
     asked.attachments.clear();
-    asked.blocks.clear();
   }
   void waits_ended() noexcept override { endpoint_->withdraw(asked); }
   [[nodiscard]] std::string expiry_story() override { return endpoint_->missing(asked); }
