@@ -40,7 +40,10 @@ class promise {
     op->finish();
   }
   /// The code of the exception is what an `error_code` waiter gets; without one, `peer_failed`.
-  void fail(std::exception_ptr e) { std::move(op_)->finish(detail::failure_from(std::move(e))); }
+  void fail(std::exception_ptr e) {
+    auto const op = std::move(op_);
+    op->finish(detail::failure_from(std::move(e)));
+  }
   void fail(errc code, std::string const& story) {
     auto const op = std::move(op_);
     op->finish(detail::make_failure(make_error_code(code), to_string(op->info()) + ": " + story));
