@@ -13,7 +13,7 @@ namespace hocket {
 /// A cancelled wait is not among them: it is Asio's `operation_aborted`.
 enum class errc {
   invalid_argument = 1,  ///< a value given by the caller is wrong; the text has the numbers
-  mismatch,              ///< ranks gave different arguments to the same operation; the channel goes on
+  mismatch,              ///< ranks gave different arguments to one operation; the channel goes on
   desynchronised,        ///< ranks called different operations; later ones of the channel fail too
   peer_failed,           ///< a peer could not take part: its own call failed locally
   peer_lost,             ///< a peer's program, process or host is gone

@@ -21,15 +21,18 @@ clock const& clock::steady() noexcept {
   return instance;
 }
 
-class runtime::core : public std::enable_shared_from_this<runtime::core> {
+namespace detail {
+
+class runtime_core : public std::enable_shared_from_this<runtime_core> {
  public:
-  explicit core(runtime_options const& options) : options_(options) {}
+  explicit runtime_core(runtime_options const& options) : options_(options) {}
 
   void start() {
-    timers_ = new detail::timer_queue([weak = weak_from_this()] {
+    timers_ = new timer_queue([weak = weak_from_this()] {
       if (auto const self = weak.lock()) self->wake();
     });
     if (!options_.thread()) return;
+    running_.store(true, std::memory_order_release);
     thread_ = std::thread([this] { loop(); });
     pthread_setname_np(thread_.native_handle(), "hocket-progress");
   }
@@ -38,15 +41,25 @@ class runtime::core : public std::enable_shared_from_this<runtime::core> {
       std::lock_guard const lock(sleep_mutex_);
       stopping_ = true;
     }
+    running_.store(false, std::memory_order_release);
     wake_.notify_all();
     if (thread_.joinable()) thread_.join();
     timers_->close();
+    // What was left to the thread while it ended.
+    std::lock_guard const turn(turn_);
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+      while (i < sources_.size() && sources_[i]->progress()) {
+      }
   }
 
   hocket::clock const& clock() const noexcept { return options_.clock(); }
-  bool has_thread() const noexcept { return options_.thread(); }
-  detail::timer_queue& timers() noexcept { return *timers_; }
+  bool has_thread() const noexcept { return running_.load(std::memory_order_acquire); }
+  timer_queue& timers() noexcept { return *timers_; }
 
+  void arm(op_base& op, hocket::clock::duration limit) {
+    if (timers_->closed()) return;  // the clock may be gone, too
+    timers_->add(op, clock().now() + limit);
+  }
   void attach(progress_source& s) {
     {
       visitor const lock(*this);
@@ -94,7 +107,7 @@ class runtime::core : public std::enable_shared_from_this<runtime::core> {
     bool more = false;
     if (timers_->next()) {
       auto const now = clock().now();
-      while (detail::op_ref const op = timers_->pop_due(now)) op->expire();
+      while (op_ref const op = timers_->pop_due(now)) op->expire();
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) more |= sources_[i]->progress();
     return more;
@@ -125,7 +138,7 @@ class runtime::core : public std::enable_shared_from_this<runtime::core> {
   using clock_duration = hocket::clock::duration;
 
   runtime_options const options_;
-  boost::intrusive_ptr<detail::timer_queue> timers_;
+  boost::intrusive_ptr<timer_queue> timers_;
   turn_mutex turn_;
   std::atomic<int> visitors_{0};
   std::vector<progress_source*> sources_;
@@ -133,10 +146,22 @@ class runtime::core : public std::enable_shared_from_this<runtime::core> {
   std::condition_variable wake_;
   bool awake_ = false;
   bool stopping_ = false;
+  std::atomic<bool> running_{false};
   std::thread thread_;
 };
 
-runtime::runtime(runtime_options const& options) : core_(std::make_shared<core>(options)) {
+}  // namespace detail
+
+bool runtime_handle::has_thread() const noexcept { return core_->has_thread(); }
+void runtime_handle::attach(progress_source& source) const { core_->attach(source); }
+void runtime_handle::detach(progress_source& source) const noexcept { core_->detach(source); }
+void runtime_handle::wake() const noexcept { core_->wake(); }
+void runtime_handle::arm(detail::op_base& op, clock::duration limit) const {
+  core_->arm(op, limit);
+}
+
+runtime::runtime(runtime_options const& options)
+    : core_(std::make_shared<detail::runtime_core>(options)) {
   core_->start();
 }
 
@@ -149,10 +174,6 @@ runtime& runtime::process() {
 }
 
 hocket::clock const& runtime::clock() const noexcept { return core_->clock(); }
-bool runtime::has_thread() const noexcept { return core_->has_thread(); }
-void runtime::attach(progress_source& source) { core_->attach(source); }
-void runtime::detach(progress_source& source) noexcept { core_->detach(source); }
-void runtime::wake() noexcept { core_->wake(); }
 bool runtime::poll() { return core_->poll(); }
 detail::timer_queue& runtime::timers() noexcept { return core_->timers(); }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
-#include <hocket/detail/block_pool.hpp>
-
 #include <array>
 #include <cstdint>
+#include <hocket/detail/block_pool.hpp>
 #include <mutex>
 #include <new>
 
@@ -74,7 +73,7 @@ bool may_keep() noexcept {
 std::size_t size_index(std::size_t bytes) noexcept { return bytes == 0 ? 0 : (bytes - 1) / step; }
 
 void* fresh(std::size_t bytes) {
-  return ::operator new(bytes, std::align_val_t{block_pool::alignment});
+  return ::operator new (bytes, std::align_val_t{block_pool::alignment});
 }
 
 void* take_slow(std::size_t size) {
@@ -130,7 +129,7 @@ void* block_pool::take(std::size_t bytes) {
 }
 
 void block_pool::give(void* block, std::size_t bytes) noexcept {
-  if (bytes > bytes_max) return ::operator delete(block, std::align_val_t{alignment});
+  if (bytes > bytes_max) return ::operator delete (block, std::align_val_t{alignment});
   auto const size = size_index(bytes);
   auto& l = local.lists[size];
   auto* const b = static_cast<free_block*>(block);
@@ -143,7 +142,7 @@ void block_pool::give(void* block, std::size_t bytes) noexcept {
 #ifdef HOCKET_SANITIZED
 void* take_block(std::size_t bytes) { return fresh(bytes == 0 ? 1 : bytes); }
 void give_block(void* block, std::size_t) noexcept {
-  ::operator delete(block, std::align_val_t{block_pool::alignment});
+  ::operator delete (block, std::align_val_t{block_pool::alignment});
 }
 #else
 void* take_block(std::size_t bytes) { return block_pool::take(bytes); }

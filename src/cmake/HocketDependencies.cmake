@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Hocket authors
-# What Hocket needs from the system. Nothing is downloaded; each line of output says what was found and why it matters.
+# What Hocket needs from the system. Nothing is downloaded; each line of output says what was found
+# and why it matters.
 set(HOCKET_BOOST_VERSION_MIN 1.81)
 find_package(Boost ${HOCKET_BOOST_VERSION_MIN} CONFIG QUIET COMPONENTS json program_options)
 if(NOT Boost_FOUND)
   message(FATAL_ERROR
     "hocket needs Boost >= ${HOCKET_BOOST_VERSION_MIN} with Boost.JSON and Boost.ProgramOptions.\n"
-    "Debian 12: apt-get install libboost1.81-dev libboost-json1.81-dev libboost-program-options1.81-dev\n"
+    "Debian 12: apt-get install libboost1.81-dev libboost-json1.81-dev "
+    "libboost-program-options1.81-dev\n"
     "Elsewhere: set Boost_ROOT to the prefix of such a Boost.")
 endif()
 message(STATUS "hocket: Boost ${Boost_VERSION} (Asio, JSON, ProgramOptions): required")

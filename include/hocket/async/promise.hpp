@@ -72,12 +72,26 @@ template <class T>
 }
 
 /// A handle that is done.
-[[nodiscard]] inline work<> make_ready_work(detail::port_ptr home,
+[[nodiscard]] inline work<> make_ready_work(detail::port_ptr home = nullptr,
                                             op_info const& info = op_info()) {
   detail::op_ptr<void> const op(new detail::signal_state(std::move(home)), false);
   op->mutable_info() = info;
   op->finish();
   return work<>(op);
 }
+
+namespace detail {
+
+/// A handle that has failed already.
+template <class T>
+[[nodiscard]] work<T> failed_work(errc code, std::string const& story,
+                                  std::source_location const& site) {
+  boost::intrusive_ptr<value_state<T>> op(new value_state<T>(nullptr), false);
+  op->mutable_info().site = site;
+  op->finish(make_failure(make_error_code(code), to_string(op->info()) + ": " + story));
+  return work<T>(std::move(op));
+}
+
+}  // namespace detail
 
 }  // namespace hocket

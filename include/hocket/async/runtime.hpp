@@ -9,8 +9,10 @@
 namespace hocket {
 
 namespace detail {
+class op_base;
+class runtime_core;
 class timer_queue;
-}
+}  // namespace detail
 
 /// Something that moves bytes when it is asked to. Engines and rings are sources; the runtime knows
 /// nothing else of them.
@@ -43,6 +45,27 @@ class runtime_options {
   bool thread_ = true;
 };
 
+/// A runtime as groups and engines hold it: valid even after the runtime is gone, when it has no
+/// thread and no deadlines any more. Copyable; any thread may call.
+class runtime_handle {
+ public:
+  explicit runtime_handle(std::shared_ptr<detail::runtime_core> c) noexcept : core_(std::move(c)) {}
+
+  /// True while a thread drives the sources: then work may be left to it.
+  [[nodiscard]] bool has_thread() const noexcept;
+  /// The source is driven from now on; it must be detached before it dies.
+  void attach(progress_source& source) const;
+  /// Returns when no other thread is in the source any more.
+  void detach(progress_source& source) const noexcept;
+  /// Says that a source has something to do.
+  void wake() const noexcept;
+  /// The op expires `limit` from now, unless it is settled before. Call before the op is shared.
+  void arm(detail::op_base& op, clock::duration limit) const;
+
+ private:
+  std::shared_ptr<detail::runtime_core> core_;
+};
+
 /// Owns the progress thread, drives the progress sources and watches the deadlines.
 /// One per process by default; tests make their own. Any thread may call.
 class runtime {
@@ -57,23 +80,14 @@ class runtime {
   [[nodiscard]] static runtime& process();
 
   [[nodiscard]] hocket::clock const& clock() const noexcept;
-  [[nodiscard]] bool has_thread() const noexcept;
-
-  /// The source is driven from now on; it must be detached before it dies.
-  void attach(progress_source& source);
-  /// Returns when no thread is in the source any more.
-  void detach(progress_source& source) noexcept;
-  /// Says that a source has something to do, or that deadlines changed.
-  void wake() noexcept;
+  [[nodiscard]] runtime_handle handle() const noexcept { return runtime_handle(core_); }
+  [[nodiscard]] detail::timer_queue& timers() noexcept;
   /// One turn on this thread: fires due deadlines, asks each source once. True: there is more.
   /// Does nothing if another thread is at it.
   bool poll();
 
-  [[nodiscard]] detail::timer_queue& timers() noexcept;
-
  private:
-  class core;
-  std::shared_ptr<core> core_;
+  std::shared_ptr<detail::runtime_core> core_;
 };
 
 }  // namespace hocket

@@ -25,6 +25,7 @@ class timer_queue {
   [[nodiscard]] op_ref pop_due(clock::time_point now);
   /// The runtime is gone: forgets all deadlines, takes no more.
   void close() noexcept;
+  [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
 
   friend void intrusive_ptr_add_ref(timer_queue* q) noexcept;
   friend void intrusive_ptr_release(timer_queue* q) noexcept;
@@ -32,7 +33,7 @@ class timer_queue {
  private:
   mutable std::mutex mutex_;
   boost::intrusive::multiset<timer> timers_;
-  bool closed_ = false;
+  std::atomic<bool> closed_{false};
   std::function<void()> wake_;
   std::atomic<int> refs_{0};
 };

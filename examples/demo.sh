@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Hocket authors
+set -u
+cd "$(dirname "$0")/.." || exit 2
+. .ci/packages.sh
+. .ci/build.sh
+
+usage() {
+  cat <<'END'
+examples/demo.sh [--yes] [--cp N] [--pp N] [FILE]
+Installs what is missing (asks first, unless --yes or not on a terminal), builds, and computes
+sentence embeddings of FILE, one sentence a line, on N x N ranks inside one process. The model is
+all-MiniLM-L6-v2; where it cannot be fetched a tiny model with random weights takes its place.
+END
+}
+
+yes=0 cp=2 pp=2 file=examples/embed/demo.txt
+while [ $# -gt 0 ]; do
+  case $1 in
+    --yes | -y) yes=1 ;;
+    --cp) cp=${2:?--cp needs a number}; shift ;;
+    --pp) pp=${2:?--pp needs a number}; shift ;;
+    --help | -h) usage; exit 0 ;;
+    -*) usage >&2; exit 2 ;;
+    *) file=$1 ;;
+  esac
+  shift
+done
+
+say() { printf 'hocket: %s\n' "$*" >&2; }
+stop() { say "$*"; exit 1; }
+
+# Prints the directory of a model: the real one if it is there or can be fetched, else a tiny one.
+model_directory() {
+  local real=${XDG_CACHE_HOME:-${HOME:-build}/.cache}/hocket/all-MiniLM-L6-v2 tiny=build/tiny-model
+  if timeout 45 examples/embed/get_model.sh "$real" </dev/null >&2; then
+    echo "$real"
+    return
+  fi
+  say "the real model could not be fetched in 45 s: running a tiny model instead. Its weights are"
+  say "random, so the vectors mean nothing, but every byte goes the same way. With a network:"
+  say "  examples/embed/get_model.sh $real && examples/demo.sh"
+  "$program" --tiny "$tiny" >&2 && echo "$tiny"
+}
+
+packages_install "$yes" base || stop "the packages above are needed"
+say "building (release)"
+cmake --preset release >&2 || stop "the configuration failed"
+build_preset release bin/hocket-embed || stop "the build failed"
+program=build/release/bin/hocket-embed
+
+begin=$SECONDS
+model=$(model_directory)
+if [ -z "$model" ]; then stop "no model to run"; fi
+say "$program --model $model --cp $cp --pp $pp --neighbours $file"
+"$program" --model "$model" --cp "$cp" --pp "$pp" --neighbours "$file" || stop "the run failed"
+say "done, $((SECONDS - begin)) s after the build"

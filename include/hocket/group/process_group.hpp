@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <cstdint>
+#include <hocket/async/op_options.hpp>
+#include <hocket/async/work.hpp>
+#include <hocket/group/detail/group_op.hpp>
+#include <hocket/group/group_options.hpp>
+#include <hocket/group/member.hpp>
+#include <hocket/group/object.hpp>
+#include <hocket/group/request.hpp>
+#include <hocket/tensor/split_plan.hpp>
+#include <hocket/tensor/tensor.hpp>
+#include <hocket/topology/rank_group.hpp>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hocket {
+
+namespace detail {
+class channel_core;
+class group_core;
+}  // namespace detail
+
+/// A set of ranks that call operations together, and one of its channels.
+///
+/// A copyable handle. Operations start when they are called and return a `work`. Those of one
+/// channel are matched among the members by the order of the calls; channels are independent of each
+/// other. A default-made one is disabled ("no parallelism"): every operation is the identity, at
+/// once, without any communication; point-to-point calls on it fail.
+///
+/// Buffers: the operation holds what it needs until it is `released()`; inputs must not be written
+/// and outputs not touched until then. Arguments that are wrong complete the handle with
+/// `errc::invalid_argument` and still take the operation's place in the order, so that peers get
+/// `errc::peer_failed` instead of a hang. Tensors must be in host memory unless the engine says
+/// otherwise. Any thread may call.
+class process_group {
+ public:
+  process_group() noexcept = default;
+  [[nodiscard]] static process_group disabled() noexcept { return {}; }
+
+  [[nodiscard]] bool is_disabled() const noexcept { return channel_ == nullptr; }
+  /// This rank's place; 0 when disabled.
+  [[nodiscard]] group_rank rank() const noexcept;
+  /// Number of members; 1 when disabled.
+  [[nodiscard]] int size() const noexcept;
+  /// The members in group order; empty when disabled.
+  [[nodiscard]] rank_group const& members() const noexcept;
+  /// "cp[0,1]", for messages.
+  [[nodiscard]] std::string const& label() const noexcept;
+  /// The place of a member; `errc::not_a_member`, naming the group, for any other rank.
+  [[nodiscard]] group_rank place_of(member m) const;
+  [[nodiscard]] boost::asio::any_io_executor get_executor() const;
+  /// Deadline of operations that do not name one; changes apply to later calls.
+  void set_deadline(clock::duration d) const;
+
+  /// An own sequence space with the same members: operations on it are matched apart from all
+  /// others. Equal ids are the same channel. Id 0 is the group itself. Call `close_channel` when
+  /// done: an open channel keeps state on every member.
+  [[nodiscard]] process_group channel(std::uint64_t id) const;
+  [[nodiscard]] std::uint64_t channel_id() const noexcept;
+  /// This rank calls nothing more on this channel. No effect on the group itself.
+  void close_channel() const;
+
+  // -- collectives on one tensor, or on equal parts
+  /// Copies the root's `t` into every other member's `t`: equal dtype and shape on all members.
+  work<> broadcast(tensor t, member root, op_options const& options = {},
+                   std::source_location site = std::source_location::current()) const;
+  /// Like it where only the root knows dtype and shape: the root gives the tensor, or nothing, and
+  /// every member gets it (the root its own object). What the others pass is not used.
+  work<std::optional<tensor>> broadcast(
+      std::optional<tensor> t, member root, op_options const& options = {},
+      std::source_location site = std::source_location::current()) const;
+  /// `out` along dimension 0 is the members' `in` in group order; `in` may be its own part of `out`.
+  work<> all_gather(tensor out, tensor in, op_options const& options = {},
+                    std::source_location site = std::source_location::current()) const;
+  /// Gathers parts of any sizes: `in` is this member's part by `plan`, `out` the whole.
+  work<> all_gather_v(tensor out, tensor in, split_plan const& plan,
+                      op_options const& options = {},
+                      std::source_location site = std::source_location::current()) const;
+  /// Like `all_gather` with the result on the root only; `out` is used there only.
+  work<> gather(tensor out, tensor in, member root, op_options const& options = {},
+                std::source_location site = std::source_location::current()) const;
+  work<> gather_v(tensor out, tensor in, split_plan const& plan, member root,
+                  op_options const& options = {},
+                  std::source_location site = std::source_location::current()) const;
+  /// Hands each member its part of the root's `in`; `in` is used on the root only.
+  work<> scatter(tensor out, tensor in, member root, op_options const& options = {},
+                 std::source_location site = std::source_location::current()) const;
+  work<> scatter_v(tensor out, tensor in, split_plan const& plan, member root,
+                   op_options const& options = {},
+                   std::source_location site = std::source_location::current()) const;
+  /// Where only the root knows dtype and shape: it gives the whole, or nothing, cut by `how` along
+  /// `dim` (which may count from the back); every member gets its part, padding zero.
+  work<std::optional<tensor>> scatter(
+      std::optional<tensor> whole, std::int64_t dim, layout how, member root,
+      op_options const& options = {},
+      std::source_location site = std::source_location::current()) const;
+  /// Done when all members have called it.
+  work<> barrier(op_options const& options = {},
+                 std::source_location site = std::source_location::current()) const;
+
+  // -- point to point: matched by (sender, tag) in the order of the calls
+  /// Done when matched with a receive and copied, at every size. Not `[[nodiscard]]`: the
+  /// operation owns the tensor, a dropped handle only means that nobody looks.
+  work<> send(tensor t, member to, op_options const& options = {},
+              std::source_location site = std::source_location::current()) const;
+  /// Into `out`, which must have the message's dtype and number of elements.
+  [[nodiscard]] work<> recv(tensor out, source from, op_options const& options = {},
+                            std::source_location site = std::source_location::current()) const;
+  /// Dtype and shape travel with the message.
+  [[nodiscard]] work<tensor> recv(
+      source from, op_options const& options = {},
+      std::source_location site = std::source_location::current()) const;
+
+  // -- objects; for values of a program, not for high-volume activations: they are encoded
+  /// The root's value on every member; what the others pass is not used. An empty root is
+  /// `errc::invalid_argument` there and `errc::peer_failed` elsewhere.
+  template <class T>
+  [[nodiscard]] work<T> broadcast_object(
+      std::optional<T> value, member root, op_options const& options = {},
+      std::source_location site = std::source_location::current()) const;
+
+  /// Ends all operations of all members, present and future, with `errc::revoked`.
+  void revoke(std::string const& reason) const;
+  /// This rank leaves the group: peers that need it get `errc::group_closed`. Local and bounded;
+  /// dropping the last handle does the same.
+  work<> close() const;
+
+  friend bool operator==(process_group const& a, process_group const& b) noexcept {
+    return a.channel_ == b.channel_;
+  }
+
+  // -- for layers above and for engines' tests
+  process_group(std::shared_ptr<detail::group_core> group,
+                std::shared_ptr<detail::channel_core> channel) noexcept
+      : group_(std::move(group)), channel_(std::move(channel)) {}
+  [[nodiscard]] detail::group_core* core() const noexcept { return group_.get(); }
+  [[nodiscard]] detail::channel_core& channel_state() const noexcept { return *channel_; }
+
+ private:
+  std::shared_ptr<detail::group_core> group_;
+  std::shared_ptr<detail::channel_core> channel_;
+};
+
+}  // namespace hocket
+
+#include <hocket/group/detail/object_op.hpp>

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstdint>
+#include <hocket/async/detail/op_state.hpp>
+#include <hocket/async/event.hpp>
+#include <hocket/group/fingerprint.hpp>
+#include <hocket/tensor/split_plan.hpp>
+#include <hocket/tensor/storage.hpp>
+#include <hocket/tensor/tensor.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hocket {
+
+/// One rank's part in one operation, from the call until the engine has let go of it.
+/// The group fills it, an engine carries it out; buffers stay leased until `complete`.
+struct request {
+  static constexpr int any_peer = -1;
+
+  // -- what the caller asked for
+  fingerprint print;
+  int rank = 0;                     ///< the calling member's group rank
+  int peer = any_peer;              ///< of a send or receive
+  std::uint64_t tag = 0;            ///< of a send or receive
+  tensor in;                        ///< what this rank gives; undefined: nothing
+  tensor out;                       ///< where the result goes
+  bool takes_any_shape = false;     ///< `out` is made by the engine, like the sender's tensor
+  std::optional<split_plan> plan;   ///< how the whole is cut into the members' parts
+  std::vector<tensor> attachments;  ///< tensors of an object, beside its bytes in `in` or `out`
+  event ready;                      ///< the buffers may be touched after this mark
+  detail::failure local;            ///< set: this rank cannot take part, and why
+
+  // -- for the engine
+  std::uint64_t channel = 0;
+  std::uint64_t sequence = 0;
+  detail::op_base* op = nullptr;
+  clock::duration limit = clock::duration::max();  ///< of this op's deadline, for its story
+  bool buffers_ready = true;   ///< `ready` has come
+  bool decided = false;        ///< moving or ended: nothing can change that any more
+  void* where = nullptr;       ///< what it waits in
+  request* partner = nullptr;  ///< of a matched message
+  request* next = nullptr;
+  write_lease writes;  // of `out`
+  read_lease reads;    // of `in`
+
+  /// The op's end: leases go, then waits are told. The engine's reference is released, so the
+  /// request may be gone when this returns.
+  void complete(detail::failure f = {}) noexcept;
+};
+
+/// "rank 1 all_gather f32[2,3,4] (server.cpp:88)"
+[[nodiscard]] std::string describe(request const& r);
+
+}  // namespace hocket

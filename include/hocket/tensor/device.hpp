@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace hocket {
+
+enum class device_kind : std::uint8_t { host, cuda };
+
+/// Where a storage lives.
+struct device {
+  device_kind kind = device_kind::host;
+  std::int32_t index = 0;  ///< the CUDA ordinal; 0 for the host
+
+  [[nodiscard]] constexpr bool is_host() const noexcept { return kind == device_kind::host; }
+  friend constexpr bool operator==(device const&, device const&) = default;
+};
+
+/// "host", "cuda:0".
+[[nodiscard]] std::string to_string(device d);
+
+}  // namespace hocket

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "decisions.hpp"
+#include "mailroom.hpp"
+#include "meetings.hpp"
+#include "roster.hpp"
+
+namespace hocket::local {
+
+/// One channel of a group: an own sequence space. All calls under the hub's lock.
+class channel {
+ public:
+  channel(roster const& members, std::uint64_t id);
+  channel(channel const&) = delete;
+  channel& operator=(channel const&) = delete;
+
+  void submit(request& r, decisions& d);
+  void withdraw(request& r, decisions& d);
+  void buffers_ready(request& r, std::exception_ptr const& e, decisions& d);
+  void close(int rank, decisions& d);
+  /// The member has left the group.
+  void member_left(int rank, decisions& d);
+  void end_all(std::function<detail::failure(request const&)> const& why, decisions& d);
+  [[nodiscard]] std::unique_ptr<meeting> retire(meeting& m) noexcept;
+
+  [[nodiscard]] bool has_closed(int rank) const noexcept { return members_.has_closed(rank); }
+  /// Nobody comes any more and nothing is under way: it can be dropped.
+  [[nodiscard]] bool is_done() const noexcept;
+  /// Whom or what the request waits for.
+  [[nodiscard]] std::string missing(request const& r);
+
+  std::uint64_t const id;
+
+ private:
+  attendance members_;
+  meetings meetings_;
+  mailroom mailroom_;
+};
+
+/// The mark that a request was to wait for has failed: it cannot take part.
+void fail_for_mark(request& r, std::exception_ptr const& e);
+
+[[nodiscard]] constexpr bool is_message(op_kind k) noexcept {
+  return k == op_kind::send || k == op_kind::recv;
+}
+
+}  // namespace hocket::local

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstddef>
+#include <hocket/async/runtime.hpp>
+#include <memory>
+#include <mutex>
+
+namespace hocket::local {
+
+/// Something matched, whose bytes are to be moved. Ends by deleting itself.
+class job {
+ public:
+  virtual ~job() = default;
+  virtual void run() noexcept = 0;
+  job* next = nullptr;
+};
+
+/// What all groups of one world in this process share: the queue of large moves that the runtime's
+/// progress thread carries out.
+class fabric final : public progress_source, public std::enable_shared_from_this<fabric> {
+ public:
+  explicit fabric(runtime_handle rt);
+  ~fabric() override;
+
+  /// Runs the job here if it is small or nobody else would; else leaves it to the progress thread.
+  void carry_out(job& j, std::size_t bytes);
+  bool progress() noexcept override;
+  [[nodiscard]] runtime_handle const& rt() const noexcept { return runtime_; }
+
+ private:
+  // Copies that take less time than waking the progress thread does.
+  static constexpr std::size_t inline_bytes_max = 128 * 1024;
+
+  runtime_handle const runtime_;
+  std::mutex jobs_mutex_;
+  job* first_job_ = nullptr;
+  job** last_job_ = &first_job_;
+};
+
+}  // namespace hocket::local

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstdint>
+#include <hocket/group/engine.hpp>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "channel.hpp"
+#include "fabric.hpp"
+#include "roster.hpp"
+
+namespace hocket::local {
+
+/// One group of one world: where its members' requests meet. Any thread may call.
+class hub final : public std::enable_shared_from_this<hub> {
+ public:
+  hub(std::shared_ptr<fabric> f, group_spec const& spec);
+
+  [[nodiscard]] std::string const& label() const noexcept { return roster_.label(); }
+
+  void submit(request& r) noexcept;
+  void withdraw(request& r) noexcept;
+  [[nodiscard]] std::string missing(request const& r);
+  void close_channel(int rank, std::uint64_t id) noexcept;
+  void revoke(int rank, std::string const& reason) noexcept;
+  void leave(int rank, errc code, std::string const& reason) noexcept;
+  /// The request's buffers may be touched from now on; or never, because of `e`.
+  void buffers_ready(request& r, std::exception_ptr const& e) noexcept;
+  /// A collective has been carried out.
+  std::unique_ptr<meeting> retire(meeting& m) noexcept;
+
+ private:
+  using generations = std::list<channel>;  // of one id, the oldest first
+
+  channel& channel_for(int rank, std::uint64_t id);
+  void drop_if_done(channel& c) noexcept;
+  [[nodiscard]] std::string gone_story(request const& r) const;
+
+  std::shared_ptr<fabric> const fabric_;
+  roster roster_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, generations> channels_;
+  std::string revoked_;  // why
+};
+
+}  // namespace hocket::local

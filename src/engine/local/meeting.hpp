@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstdint>
+#include <hocket/async/detail/op_base.hpp>
+#include <hocket/detail/block_pool.hpp>
+#include <hocket/group/request.hpp>
+#include <memory>
+#include <vector>
+
+#include "fabric.hpp"
+
+namespace hocket::local {
+
+class hub;
+
+/// Where the requests of one collective meet.
+class meeting final : public job, public detail::pooled {
+ public:
+  meeting(int n, std::uint64_t number)
+      : sequence(number),
+        parts(static_cast<std::size_t>(n), nullptr),
+        came(static_cast<std::size_t>(n), false) {}
+  /// Moves the bytes and completes all parts. Everybody has come, the hub's lock is not held.
+  void run() noexcept override;
+
+  [[nodiscard]] bool failed() const noexcept { return verdict.exception != nullptr; }
+
+  std::uint64_t const sequence;
+  std::vector<request*> parts;  // by group rank; null: not here yet, or ended
+  std::vector<bool> came;
+  request const* model = nullptr;  // what others are compared with: the part that says most
+  int arrived = 0;
+  int unready = 0;  // parts whose buffers may not be touched yet
+  bool running = false;
+  detail::failure verdict;  // set: every part fails with it
+  std::shared_ptr<hub> at;  // while it runs
+};
+
+}  // namespace hocket::local

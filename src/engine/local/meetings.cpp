@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include "meetings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <hocket/detail/assert.hpp>
+#include <hocket/error.hpp>
+#include <utility>
+
+#include "hub.hpp"
+#include "movement.hpp"
+
+namespace hocket::local {
+
+using detail::failure;
+using detail::make_failure;
+
+void meeting::run() noexcept {
+  auto const hub = std::move(at);
+  auto const f = outcome_of(*parts.front(), [this] { transfer(parts); });
+  auto const self = hub->retire(*this);
+  for (request* r : parts) r->complete(f);
+}
+
+meetings::meetings(attendance const& members) : members_(members), slots_(4) {}
+
+meeting& meetings::at(std::uint64_t sequence) {
+  HOCKET_ASSERT(sequence >= base_);
+  auto const index = static_cast<std::size_t>(sequence - base_);
+  while (slots_.size() <= index) {
+    if (slots_.full()) slots_.set_capacity(2 * slots_.capacity());
+    slots_.push_back(slot());
+  }
+  auto& m = slots_[index].m;
+  if (!m) m = std::make_unique<meeting>(members_.size(), sequence);
+  return *m;
+}
+
+meeting* meetings::find(std::uint64_t sequence) noexcept {
+  if (sequence < base_ || sequence - base_ >= slots_.size()) return nullptr;
+  auto const& s = slots_[static_cast<std::size_t>(sequence - base_)];
+  return s.over ? nullptr : s.m.get();
+}
+
+void meetings::meet(request& r, decisions& d) {
+  meeting& m = at(r.sequence);
+  auto const rank = static_cast<std::size_t>(r.rank);
+  HOCKET_ASSERT(!m.came[rank]);
+  m.came[rank] = true;
+  ++m.arrived;
+  if (m.failed()) {
+    d.end(r, m.verdict);
+  } else if (r.local.exception) {
+    d.end(r, r.local);
+    m.verdict = members_.all().failed_peer(r);
+  } else {
+    m.parts[rank] = &r;
+    if (!r.buffers_ready) ++m.unready;
+    judge(m, r, d);
+  }
+  settle(m, d);
+  trim();
+}
+
+// Compares a part that has just come with those that were there, and with who can still come.
+void meetings::judge(meeting& m, request& r, decisions& d) {
+  if (m.model == nullptr) {
+    m.model = &r;
+  } else if (auto const found = compare(m.model->print, r.print); found != difference::none) {
+    bool const in_order = m.model->rank < r.rank;
+    m.verdict = make_failure(
+        make_error_code(errc::mismatch),
+        fmt::format("{}: {}, {}: {}", members_.all().place(r), describe(in_order ? *m.model : r),
+                    describe(in_order ? r : *m.model), describe(found)));
+    if (found == difference::kind) desynchronise(m, d);
+    return;
+  } else if (r.print.has_shape && !m.model->print.has_shape) {
+    m.model = &r;
+  }
+  if (!members_.anyone_gone()) return;
+  for (int rank = 0; rank < members_.size(); ++rank) {
+    if (m.came[static_cast<std::size_t>(rank)] || !members_.is_gone(rank)) continue;
+    m.verdict = members_.absent(rank, r);
+    return;
+  }
+}
+
+// Later operations of the channel fail at once, also those that wait already.
+void meetings::desynchronise(meeting const& m, decisions& d) {
+  if (out_of_step_.exception) return;
+  last_in_step_ = m.sequence;
+  out_of_step_ = make_failure(
+      make_error_code(errc::desynchronised),
+      what_of(m.verdict.exception) + "; the channel is out of step since then: use another");
+  for (auto number = m.sequence + 1; number < base_ + slots_.size(); ++number) {
+    meeting* const later = find(number);
+    if (later == nullptr || later->running || later->failed()) continue;
+    later->verdict = out_of_step_;
+    settle(*later, d);
+  }
+}
+
+bool meetings::is_too_late(request const& r) noexcept {
+  return out_of_step_.exception && r.sequence > last_in_step_ && find(r.sequence) == nullptr;
+}
+
+bool meetings::is_expected(meeting const& m, int rank) const noexcept {
+  return !m.came[static_cast<std::size_t>(rank)] && !members_.is_gone(rank);
+}
+
+// Ends the parts of a failed meeting, starts one that is complete.
+void meetings::settle(meeting& m, decisions& d) {
+  if (m.running) return;
+  if (m.failed()) {
+    end_parts(m, d);
+    for (int rank = 0; rank < members_.size(); ++rank)
+      if (is_expected(m, rank)) return;
+    return mark_over(m.sequence);
+  }
+  if (m.arrived < members_.size() || m.unready > 0) return;
+  m.running = true;
+  m.at = d.at().shared_from_this();
+  d.run(m, bytes_of(m.parts));
+}
+
+void meetings::end_parts(meeting& m, decisions& d) {
+  for (auto& part : m.parts)
+    if (part != nullptr) d.end(*std::exchange(part, nullptr), m.verdict);
+}
+
+void meetings::mark_over(std::uint64_t sequence) noexcept {
+  slots_[static_cast<std::size_t>(sequence - base_)].over = true;
+}
+
+void meetings::trim() noexcept {
+  while (!slots_.empty() && slots_.front().over) {
+    slots_.pop_front();
+    ++base_;
+  }
+}
+
+std::unique_ptr<meeting> meetings::retire(meeting& m) noexcept {
+  for (request* r : m.parts) r->decided = true;
+  auto self = std::move(slots_[static_cast<std::size_t>(m.sequence - base_)].m);
+  mark_over(m.sequence);
+  trim();
+  return self;
+}
+
+void meetings::buffers_ready(request& r, std::exception_ptr const& e, decisions& d) {
+  meeting* const m = find(r.sequence);
+  auto const rank = static_cast<std::size_t>(r.rank);
+  if (m == nullptr || m->parts[rank] != &r) return;
+  --m->unready;
+  if (e) {
+    m->parts[rank] = nullptr;
+    d.end(r, r.local);
+    m->verdict = members_.all().failed_peer(r);
+  }
+  settle(*m, d);
+  trim();
+}
+
+void meetings::member_left(int rank, decisions& d) {
+  for (auto& s : slots_) {
+    meeting* const m = s.m.get();
+    if (m == nullptr || s.over || m->running || m->came[static_cast<std::size_t>(rank)]) continue;
+    if (!m->failed()) m->verdict = members_.absent(rank, *m->model);
+    settle(*m, d);
+  }
+  trim();
+}
+
+void meetings::end_all(std::function<failure(request const&)> const& why, decisions& d) {
+  for (auto& s : slots_) {
+    meeting* const m = s.m.get();
+    if (m == nullptr || s.over || m->running) continue;
+    if (!m->failed()) m->verdict = why(*m->model);
+    end_parts(*m, d);
+    s.over = true;
+  }
+  trim();
+}
+
+std::string meetings::missing(std::uint64_t sequence) noexcept {
+  meeting const* const m = find(sequence);
+  std::string ranks;
+  for (int rank = 0; m != nullptr && rank < members_.size(); ++rank)
+    if (!m->came[static_cast<std::size_t>(rank)])
+      ranks += (ranks.empty() ? "" : ", ") + members_.all().name_rank(rank);
+  return ranks;
+}
+
+}  // namespace hocket::local

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <hocket/group/request.hpp>
+#include <span>
+#include <utility>
+
+namespace hocket::local {
+
+/// Carries out a collective whose members have all come and agree: `parts` in group order.
+/// Throws what allocation throws, and errc::mismatch for what only all parts together tell.
+void transfer(std::span<request* const> parts);
+/// Carries out a matched pair.
+void transfer(request& send, request& recv);
+
+/// About how many bytes `transfer` will copy: small ones are moved by whoever completes the match.
+[[nodiscard]] std::size_t bytes_of(std::span<request* const> parts);
+
+/// The failure that an exception of `transfer` means for every part.
+[[nodiscard]] detail::failure failure_of(request const& r, std::exception_ptr const& e);
+
+template <class F>
+[[nodiscard]] detail::failure outcome_of(request const& r, F&& act) noexcept {
+  try {
+    std::forward<F>(act)();
+  } catch (...) {
+    return failure_of(r, std::current_exception());
+  }
+  return {};
+}
+
+}  // namespace hocket::local

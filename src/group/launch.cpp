@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include "launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hocket::detail {
+
+void describe_call(calling const& c, op_base& op, request& r, op_kind kind) {
+  bool const is_message = kind == op_kind::send || kind == op_kind::recv;
+  auto& counter = is_message ? c.channel.next_message : c.channel.next_sequence;
+  r.print.kind = kind;
+  r.rank = c.group.spec.rank.value();
+  r.channel = c.channel.id;
+  r.sequence = counter.fetch_add(1, std::memory_order_relaxed);
+  r.op = &op;
+  op_info& info = op.mutable_info();
+  info.operation = name_of(kind);
+  info.group = c.group.endpoint->label().c_str();
+  info.channel = r.channel;
+  info.sequence = r.sequence;
+  info.site = c.site;
+}
+
+void submit(calling const& c, op_base& op, request& r) {
+  if (r.local.exception) {  // the story begins with what was called
+    std::string why;
+    try {
+      std::rethrow_exception(r.local.exception);
+    } catch (std::exception const& e) {
+      why = e.what();
+    } catch (...) {
+      why = "an exception that is not a std::exception";
+    }
+    r.local = make_failure(r.local.code, to_string(op.info()) + ": " + why);
+    r.in = r.out = tensor();
+  }
+  if (c.channel.closed.load(std::memory_order_acquire)) {
+    op.finish(make_failure(make_error_code(errc::group_closed),
+                           fmt::format("{}: channel {} was closed here", to_string(op.info()),
+                                       c.channel.id)));
+    return;
+  }
+  for (tensor const* t : {&r.in, &r.out})
+    if (t->defined() && t->is_unowned()) op.hold_waits_until_finished();
+  if (r.in.defined()) r.reads = read_lease(r.in.storage());
+  if (r.out.defined() && !r.out.same_object(r.in)) r.writes = write_lease(r.out.storage());
+  r.ready = c.options.after();
+
+  auto const limit = c.options.deadline().value_or(c.group.deadline.load(std::memory_order_relaxed));
+  r.limit = limit;
+  op_ref const keep(&op);  // the engine may end it before this returns
+  if (limit > clock::duration::zero() && limit != clock::duration::max())
+    c.group.rt.arm(op, limit);
+  intrusive_ptr_add_ref(&op);  // the engine's, until request::complete
+  c.group.endpoint->submit(r);
+  if (limit <= clock::duration::zero()) op.expire();  // no effect on what is done already
+}
+
+void check_tensor(tensor const& t, char const* what) {
+  if (!t.defined()) throw error(errc::invalid_argument, fmt::format("{} is undefined", what));
+  if (t.device().kind != device_kind::host)
+    throw error(errc::unsupported,
+                fmt::format("{} is on {}, this group moves host memory", what,
+                            to_string(t.device())));
+}
+
+void check_supported(calling const& c, op_kind kind, dtype type, reduction red) {
+  if (c.group.endpoint->supports(kind, type, red)) return;
+  throw error(errc::unsupported, fmt::format("{} of {} ({}) is not supported by this engine",
+                                             name_of(kind), name_of(type), name_of(red)));
+}
+
+void check_aliasing(tensor const& in, tensor const& out, split_plan const* plan, int part) {
+  if (!in.defined() || !out.defined() || !in.overlaps(out)) return;
+  if (plan != nullptr && in.ndim() == out.ndim() && in.shares_storage(out)) {
+    auto const pieces = plan->pieces(part);
+    if (pieces.size() == 0) return;
+    if (pieces.size() == 1 && pieces[0].length == plan->part_size(part)) {
+      auto const own = out.slice(static_cast<std::int64_t>(plan->dim()), pieces[0].full_start,
+                                 pieces[0].length);
+      if (own.storage_offset() == in.storage_offset() && own.shape() == in.shape() &&
+          std::ranges::equal(own.strides(), in.strides()))
+        return;
+    }
+  }
+  throw error(errc::invalid_argument,
+              fmt::format("input {} overlaps output {} but is not exactly rank {}'s part of it",
+                          brief(in), brief(out), part));
+}
+
+void set_print(request& r, dtype type, shape const& whole) {
+  r.print.has_shape = true;
+  r.print.dtype = type;
+  r.print.count = whole.numel();
+  r.print.shape_hash = hash_of(whole);
+  if (r.plan) r.print.plan_hash = r.plan->hash();
+}
+
+}  // namespace hocket::detail

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include <fmt/format.h>
+
+#include <hocket/group/request.hpp>
+
+namespace hocket {
+
+void request::complete(detail::failure f) noexcept {
+  detail::op_ref const last(op, false);
+  writes.release();
+  reads.release();
+  ready = event();
+  in = tensor();  // the caller's handle keeps the result only
+  last->finish(std::move(f));
+}
+
+std::string describe(request const& r) {
+  std::string what;
+  if (r.print.kind != op_kind::send && r.in.defined()) {
+    what = " " + brief(r.in);
+  } else if (r.in.defined() || r.out.defined()) {
+    what = " " + brief(r.in.defined() ? r.in : r.out);
+  }
+  if (r.print.root >= 0) what += fmt::format(" root {}", r.print.root);
+  if (r.plan) what += fmt::format(" ({})", to_string(*r.plan));
+  return fmt::format("rank {} {}{} ({})", r.rank, name_of(r.print.kind), what,
+                     to_string(r.op->info().site));
+}
+
+}  // namespace hocket

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include <fmt/format.h>
+
+#include <hocket/async/detail/then.hpp>
+#include <hocket/group/detail/world_core.hpp>
+#include <hocket/group/world.hpp>
+
+namespace hocket {
+
+std::shared_ptr<detail::world_core> const& world::core() const {
+  if (!core_) throw error(errc::not_initialized, "this world is empty: it was not handed out");
+  return core_;
+}
+
+world_rank world::rank() const { return core()->rank; }
+int world::size() const { return core()->size; }
+process_group world::group() const { return core()->all; }
+boost::asio::any_io_executor world::get_executor() const { return core()->executor; }
+runtime_handle const& world::get_runtime() const { return core()->rt; }
+std::string_view world::engine_name() const { return core()->engine->name(); }
+
+work<process_group> make_group(world const& w, rank_group const& members,
+                               group_options const& options, std::source_location site) {
+  auto const& core = w.core();
+  auto const place = members.group_rank_of(core->rank);
+  if (!place)
+    return detail::failed_work<process_group>(
+        errc::not_a_member,
+        fmt::format("make_group: world rank {} is not in {}; only members call it",
+                    core->rank.value(), to_string(members)),
+        site);
+  for (auto const r : members)
+    if (r.value() >= core->size)
+      return detail::failed_work<process_group>(
+          errc::invalid_argument,
+          fmt::format("make_group: rank {} of {} is outside the world of {}", r.value(),
+                      to_string(members), core->size),
+          site);
+  group_spec spec;
+  spec.name = options.name();
+  if (spec.name.empty()) {
+    auto const hash = members.hash();
+    spec.name = fmt::format("g{:08x}.{}", hash & 0xffffffff, core->count_group(hash));
+  }
+  spec.members = members;
+  spec.rank = *place;
+  auto const home = detail::port_of(options.executor().value_or(core->executor));
+  spec.deadline = options.deadline();
+  auto const joined = core->engine->join(spec, home, site);
+  return detail::then(joined, [spec = std::move(spec), home, rt = core->rt](std::shared_ptr<endpoint> at) mutable {
+    return detail::group_of(std::move(spec), std::move(at), rt, home);
+  });
+}
+
+}  // namespace hocket

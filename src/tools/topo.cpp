@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+// hocket topo: where each rank of a grid stands and which ranks form its groups.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <hocket/error.hpp>
+#include <hocket/topology/rank_grid.hpp>
+#include <memory>
+#include <sstream>
+
+#include "named_set.hpp"
+#include "options.hpp"
+#include "topo_svg.hpp"
+
+namespace hocket::tools {
+namespace {
+
+namespace po = boost::program_options;
+
+po::options_description options() {
+  po::options_description all("options", 100);
+  auto add = all.add_options();
+  auto const number = [] { return po::value<int>()->value_name("N"); };
+  add("world", number(), "ranks in the grid");
+  add("tp", number(), "ranks along the tensor axis (default 1)");
+  add("cp", number(), "ranks along the context axis (default 1)");
+  add("ep", number(), "ranks along the expert axis (default 1)");
+  add("dp", number(), "ranks along the data axis (default: world / the others)");
+  add("pp", number(), "ranks along the pipeline axis (default 1)");
+  add("order", po::value<std::string>()->value_name("AXES"),
+      "innermost axis first, as in Megatron (default tp-cp-ep-dp-pp)");
+  add("outermost-first", po::value<std::string>()->value_name("AXES"),
+      "the order from its other end, as in dp-ep-pp-tp-cp");
+  add("offset", number(), "the grid's lowest rank (default 0)");
+  add("groups", po::value<std::string>()->value_name("SETS"),
+      "which groups to show, as in tp,dp-cp (default tp,cp,ep,dp,pp)");
+  add("json", po::bool_switch(), "one JSON document on stdout");
+  add("svg", po::value<std::string>()->value_name("FILE"), "draw the grid and its groups");
+  return all;
+}
+
+std::string help() {
+  std::ostringstream text;
+  text
+      << "hocket topo --world N [--tp N] [--cp N] [--ep N] [--dp N] [--pp N]\n"
+         "            [--order AXES | --outermost-first AXES] [--offset N] [--groups SETS]\n"
+         "            [--json] [--svg FILE]\n\n"
+         "Lays the ranks of a world out along tensor, context, expert, data and pipeline\n"
+         "parallelism, and lists the groups: the ranks that differ along the named axes only.\n\n"
+      << options()
+      << "\nexample: 8 ranks; tensor pairs are neighbours, pipeline stages are far apart\n"
+         "  $ hocket topo --world 8 --tp 2 --pp 2 --groups tp,pp --json\n"
+         "  {\"world\":8,\"order\":[\"tp\",\"cp\",\"ep\",\"dp\",\"pp\"],"
+         "\"groups\":{\"tp\":[[0,1],[2,3],[4,5],[6,7]],\n"
+         "  \"pp\":[[0,4],[1,5],[2,6],[3,7]]}}   (on one line)\n"
+         "  $ hocket topo --world 16 --tp 2 --cp 2 --pp 2 --groups tp,cp,dp-cp,pp --svg grid.svg\n";
+  return text.str();
+}
+
+order order_of(po::variables_map const& values) {
+  auto const innermost = given<std::string>(values, "order");
+  auto const outermost = given<std::string>(values, "outermost-first");
+  if (innermost && outermost)
+    throw error(errc::invalid_argument,
+                fmt::format("--order {} and --outermost-first {}: give one of them", *innermost,
+                            *outermost));
+  if (innermost) return order::innermost_first(*innermost);
+  return outermost ? order::outermost_first(*outermost) : order();
+}
+
+rank_grid grid_of(po::variables_map const& values) {
+  axis_sizes sizes;
+  for (auto a : all_axes) {
+    std::string const name(name_of(a));
+    auto const size = given<int>(values, name);
+    if (!size) continue;
+    if (*size < 1)  // also keeps the value of `derive` out
+      throw error(errc::invalid_argument, fmt::format("--{} {} is below 1", name, *size));
+    sizes[a] = *size;
+  }
+  return {required<int>(values, "world"), sizes, order_of(values),
+          given<int>(values, "offset").value_or(0)};
+}
+
+std::vector<named_set> sets_of(po::variables_map const& values) {
+  std::vector<named_set> sets;
+  for (auto& key : split_list(given<std::string>(values, "groups").value_or("tp,cp,ep,dp,pp"))) {
+    if (std::ranges::find(sets, key, &named_set::key) != sets.end())
+      throw error(errc::invalid_argument, fmt::format("--groups names {} twice", key));
+    auto const axes = axis_set::parse(key);
+    sets.push_back({std::move(key), axes});
+  }
+  return sets;
+}
+
+void print_json(rank_grid const& grid, std::vector<named_set> const& sets) {
+  boost::json::object document{{"world", grid.size()}};
+  auto& axes = document["order"].emplace_array();
+  for (auto a : grid.order().axes()) axes.emplace_back(name_of(a));
+  auto& groups = document["groups"].emplace_object();
+  for (auto const& set : sets) {
+    auto& lists = groups[set.key].emplace_array();
+    for (auto const& group : grid.groups(set.axes)) {
+      boost::json::array list;
+      for (auto const rank : group) list.emplace_back(rank.value());
+      lists.emplace_back(std::move(list));
+    }
+  }
+  fmt::print("{}\n", boost::json::serialize(document));
+}
+
+void print_table(rank_grid const& grid, std::vector<named_set> const& sets) {
+  constexpr int ranks_max = 64;
+  constexpr std::size_t groups_max = 16;
+  fmt::print("{} rank{}, {} to {}; order, innermost first:\n\n", grid.size(),
+             grid.size() == 1 ? "" : "s", grid.offset(), grid.offset() + grid.size() - 1);
+  fmt::print("  axis {:>8} {:>8}\n", "size", "stride");
+  for (auto a : grid.order().axes())
+    fmt::print("  {:<4} {:>8} {:>8}\n", name_of(a), grid.size_of(a), grid.stride_of(a));
+  fmt::print("\n  rank ");
+  for (auto a : grid.order().axes()) fmt::print("{:>5}", name_of(a));
+  for (int i = 0; i < std::min(grid.size(), ranks_max); ++i) {
+    world_rank const rank(grid.offset() + i);
+    auto const place = grid.at(rank);
+    fmt::print("\n  {:<5}", rank.value());
+    for (auto a : grid.order().axes()) fmt::print("{:>5}", place[a]);
+  }
+  if (grid.size() > ranks_max) fmt::print("\n  … {} more", grid.size() - ranks_max);
+  fmt::print("\n");
+  for (auto const& set : sets) {
+    if (grid.size_of(set.axes) == 1) {
+      fmt::print("\n{}: each rank is a group of its own\n", set.key);
+      continue;
+    }
+    auto const groups = grid.groups(set.axes);
+    fmt::print("\n{}: {} group{} of {}\n", set.key, groups.size(), groups.size() == 1 ? "" : "s",
+               grid.size_of(set.axes));
+    for (std::size_t i = 0; i < std::min(groups.size(), groups_max); ++i)
+      fmt::print("  {}\n", to_string(groups[i]));
+    if (groups.size() > groups_max)
+      fmt::print("  … {} more; --json lists all\n", groups.size() - groups_max);
+  }
+}
+
+void write_file(std::string const& path, std::string const& text) {
+  auto const failed = [&] {
+    boost::system::error_code const code(errno, boost::system::system_category());
+    throw error(code, fmt::format("{} cannot be written: {}", path, code.message()));
+  };
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
+  if (!file) failed();
+  if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) failed();
+  if (std::fclose(file.release()) != 0) failed();
+}
+
+int run(arguments const& args) {
+  auto const values = parse(options(), args);
+  auto const grid = grid_of(values);
+  auto const sets = sets_of(values);
+  auto const svg = given<std::string>(values, "svg");
+  if (svg) write_file(*svg, draw_topology(grid, sets));
+  if (values["json"].as<bool>())
+    print_json(grid, sets);
+  else if (svg)
+    fmt::print("{} written\n", *svg);
+  else
+    print_table(grid, sets);
+  return 0;
+}
+
+}  // namespace
+
+constinit command const topo_command{
+    "topo", "where each rank stands in a grid and which ranks form its groups", help, run};
+
+}  // namespace hocket::tools
