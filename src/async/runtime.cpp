@@ -90,7 +90,7 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   // A busy progress thread would take the mutex again before anybody who waits for it.
   class visitor {
    public:
-    explicit visitor(core& c) : core_(c) {
+    explicit visitor(runtime_core& c) : core_(c) {
       core_.visitors_.fetch_add(1, std::memory_order_relaxed);
       core_.turn_.lock();
       core_.visitors_.fetch_sub(1, std::memory_order_relaxed);
@@ -100,7 +100,7 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     ~visitor() { core_.turn_.unlock(); }
 
    private:
-    core& core_;
+    runtime_core& core_;
   };
 
   bool one_turn() {

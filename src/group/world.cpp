@@ -5,8 +5,57 @@
 #include <hocket/async/detail/then.hpp>
 #include <hocket/group/detail/world_core.hpp>
 #include <hocket/group/world.hpp>
+#include <mutex>
+#include <vector>
 
 namespace hocket {
+namespace detail {
+namespace {
+
+// The ranks that this process hosts. A core leaves it before its memory goes.
+class directory {
+ public:
+  std::mutex mutex;
+  std::vector<world_core*> ranks;
+};
+
+directory& hosted() {
+  static auto* const instance = new directory;  // worlds may outlive every static object
+  return *instance;
+}
+
+}  // namespace
+
+void world_core::enlist() {
+  auto& d = hosted();
+  std::lock_guard const lock(d.mutex);
+  d.ranks.push_back(this);
+}
+
+world_core::~world_core() {
+  auto& d = hosted();
+  std::lock_guard const lock(d.mutex);
+  std::erase(d.ranks, this);
+}
+
+world only_world() {
+  std::shared_ptr<world_core> found;  // let go after the lock: it may be the last
+  std::size_t count = 0;
+  {
+    auto& d = hosted();
+    std::lock_guard const lock(d.mutex);
+    count = d.ranks.size();
+    if (count == 1) found = d.ranks.front()->weak_from_this().lock();
+  }
+  if (found) return world(std::move(found));
+  if (count > 1)
+    throw error(errc::ambiguous_rank,
+                fmt::format("this process hosts {} ranks: say which, by its world or ParallelState",
+                            count));
+  throw error(errc::not_initialized, "this process hosts no rank: it has joined no world");
+}
+
+}  // namespace detail
 
 std::shared_ptr<detail::world_core> const& world::core() const {
   if (!core_) throw error(errc::not_initialized, "this world is empty: it was not handed out");

@@ -24,6 +24,10 @@ class then_state final : public value_state<B>, public continuation {
   /// Takes over one reference of the caller.
   void begin() noexcept { source_->when_settled(*this); }
 
+ protected:
+  /// Nobody waits for the source but this op: a receive that is not matched yet is withdrawn.
+  void waits_ended() noexcept override { source_->abort(); }
+
  private:
   void settle_from_source() noexcept {
     auto const source = source_;

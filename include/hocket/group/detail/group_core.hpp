@@ -29,8 +29,13 @@ class group_core {
  public:
   group_core(group_spec s, std::shared_ptr<hocket::endpoint> at, runtime_handle r, port_ptr h,
              clock::duration limit)
-      : spec(std::move(s)), endpoint(std::move(at)), rt(std::move(r)), home(std::move(h)), deadline(limit) {}
-  ~group_core() { endpoint->leave(errc::group_closed, "its last handle was dropped"); }
+      : spec(std::move(s)), endpoint(std::move(at)), rt(std::move(r)), home(std::move(h)), deadline(limit) {
+    live_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~group_core() {
+    endpoint->leave(errc::group_closed, "its last handle was dropped");
+    live_.fetch_sub(1, std::memory_order_relaxed);
+  }
   group_core(group_core const&) = delete;
   group_core& operator=(group_core const&) = delete;
 
@@ -53,6 +58,9 @@ class group_core {
     return channels_.size();
   }
 
+  /// Groups that this process has open, over all its ranks: one that leaks is still counted.
+  [[nodiscard]] static int live() noexcept { return live_.load(std::memory_order_relaxed); }
+
   group_spec const spec;
   std::shared_ptr<hocket::endpoint> const endpoint;
   runtime_handle const rt;
@@ -60,6 +68,8 @@ class group_core {
   std::atomic<clock::duration> deadline;
 
  private:
+  inline static std::atomic<int> live_{0};
+
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<channel_core>> channels_;
 };

@@ -8,6 +8,7 @@
 #include <hocket/async/runtime.hpp>
 #include <hocket/group/engine.hpp>
 #include <hocket/group/process_group.hpp>
+#include <hocket/group/world.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,16 +16,28 @@
 namespace hocket::detail {
 
 /// One rank's view of its world. Made by whoever makes worlds: `local_world`, `join`.
-class world_core {
+class world_core : public std::enable_shared_from_this<world_core> {
  public:
   world_core(world_rank me, int n, boost::asio::any_io_executor ex, runtime_handle r,
              std::shared_ptr<hocket::engine> e)
-      : rank(me), size(n), executor(std::move(ex)), rt(std::move(r)), engine(std::move(e)) {}
+      : rank(me), size(n), executor(std::move(ex)), rt(std::move(r)), engine(std::move(e)) {
+    enlist();
+  }
+  ~world_core();
+  world_core(world_core const&) = delete;
+  world_core& operator=(world_core const&) = delete;
 
   /// How many groups of this list this rank has made before; counts one more.
   [[nodiscard]] std::uint64_t count_group(std::uint64_t list_hash) {
     std::lock_guard const lock(mutex_);
     return made_[list_hash]++;
+  }
+
+  /// What a layer above keeps for this rank as long as its world lives; made at the first call.
+  [[nodiscard]] std::shared_ptr<void> attachment(std::shared_ptr<void> (*make)()) {
+    std::lock_guard const lock(mutex_);
+    if (!attachment_) attachment_ = make();
+    return attachment_;
   }
 
   world_rank const rank;
@@ -35,9 +48,16 @@ class world_core {
   process_group all;  // set before the world is handed out
 
  private:
+  void enlist();
+
   std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> made_;
+  std::shared_ptr<void> attachment_;
 };
+
+/// The world of the only rank that this process hosts. `errc::not_initialized` if it hosts none,
+/// `errc::ambiguous_rank` if it hosts several.
+[[nodiscard]] world only_world();
 
 /// The group behind an endpoint that has joined.
 [[nodiscard]] process_group group_of(group_spec spec, std::shared_ptr<endpoint> at, runtime_handle rt,

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include <fmt/format.h>
+
+#include <deque>
+#include <hocket/async/detail/then.hpp>
+#include <hocket/async/promise.hpp>
+#include <hocket/error.hpp>
+#include <hocket/parallel/model_parallel.hpp>
+#include <hocket/pipeline/pp_scheduler.hpp>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "parallel/parallel_core.hpp"
+
+namespace hocket {
+namespace detail {
+
+/// One channel of the stages, and the receives begun ahead on it.
+class pp_queue {
+ public:
+  explicit pp_queue(process_group g) : group(std::move(g)) {}
+  ~pp_queue() { withdraw(); }
+  pp_queue(pp_queue const&) = delete;
+  pp_queue& operator=(pp_queue const&) = delete;
+
+  process_group const group;
+
+  void push(work<tensor> w) {
+    std::lock_guard const lock(mutex_);
+    ahead_.push_back(std::move(w));
+  }
+  [[nodiscard]] work<tensor> pop(std::source_location site) {
+    {
+      std::lock_guard const lock(mutex_);
+      if (!ahead_.empty()) {
+        auto oldest = std::move(ahead_.front());
+        ahead_.pop_front();
+        return oldest;
+      }
+    }
+    return failed_work<tensor>(
+        errc::invalid_argument,
+        fmt::format("queue_irecv_prev_data on {} channel {}: no receive is queued, "
+                    "queue_irecv_prev comes first",
+                    group.label(), group.channel_id()),
+        site);
+  }
+  [[nodiscard]] std::size_t size() {
+    std::lock_guard const lock(mutex_);
+    return ahead_.size();
+  }
+  /// Gives back the messages that are not matched yet.
+  void withdraw() {
+    std::deque<work<tensor>> dropped;
+    {
+      std::lock_guard const lock(mutex_);
+      dropped = std::exchange(ahead_, {});
+    }
+    for (auto const& w : dropped) w.get_canceller().cancel();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<work<tensor>> ahead_;
+};
+
+class pp_scheduler_core {
+ public:
+  explicit pp_scheduler_core(process_group g) : stages_(std::move(g)) {}
+
+  [[nodiscard]] std::shared_ptr<pp_queue> open(std::uint64_t id) {
+    std::lock_guard const lock(mutex_);
+    auto& queue = queues_[id];
+    if (!queue) queue = std::make_shared<pp_queue>(id == 0 ? stages_ : stages_.channel(id));
+    return queue;
+  }
+  void close(pp_queue const& queue) {
+    auto const id = queue.group.channel_id();
+    if (id == stages_.channel_id()) return;
+    std::lock_guard const lock(mutex_);
+    if (auto const at = queues_.find(id); at != queues_.end() && at->second.get() == &queue)
+      queues_.erase(at);
+  }
+
+ private:
+  process_group const stages_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<pp_queue>> queues_;
+};
+
+}  // namespace detail
+
+namespace {
+
+// The directions share a channel, so their messages are told apart by the tag's top bits.
+constexpr std::uint64_t forwards = std::uint64_t{1} << 62;
+constexpr std::uint64_t backwards = std::uint64_t{1} << 63;
+
+group_rank after(process_group const& ring, int steps) {
+  int const n = ring.size();
+  return group_rank((ring.rank().value() + steps + n) % n);
+}
+
+// One call in one direction. A wrong tag or a missing group fails the handle, as in the group.
+template <class T, class Call>
+work<T> directed(process_group const& g, std::uint64_t direction, op_options const& options,
+                 char const* name, std::source_location site, Call call) {
+  if (g.is_disabled())
+    return detail::failed_work<T>(
+        errc::invalid_argument, fmt::format("{}: there is one stage, and no other to reach", name),
+        site);
+  if (options.tag() >= forwards)
+    return detail::failed_work<T>(
+        errc::invalid_argument,
+        fmt::format("{} on {}: tag {} is not below 2^62", name, g.label(), options.tag()), site);
+  op_options directed_options(options);
+  directed_options.tag(options.tag() | direction);
+  return call(directed_options);
+}
+
+work<> send(process_group const& g, tensor t, std::uint64_t direction, op_options const& options,
+            char const* name, std::source_location site) {
+  return directed<void>(g, direction, options, name, site, [&](op_options const& o) {
+    return g.send(std::move(t), after(g, direction == forwards ? 1 : -1), o, site);
+  });
+}
+
+group_rank sender(process_group const& g, std::uint64_t direction) {
+  return after(g, direction == forwards ? -1 : 1);
+}
+
+work<> receive_into(process_group const& g, tensor buffer, std::uint64_t direction,
+                    op_options const& options, char const* name, std::source_location site) {
+  return directed<void>(g, direction, options, name, site, [&](op_options const& o) {
+    return g.recv(std::move(buffer), sender(g, direction), o, site);
+  });
+}
+
+work<tensor> receive(process_group const& g, std::uint64_t direction, op_options const& options,
+                     char const* name, std::source_location site) {
+  return directed<tensor>(g, direction, options, name, site, [&](op_options const& o) {
+    return g.recv(sender(g, direction), o, site);
+  });
+}
+
+work<tensor> expecting(work<tensor> w, shape const& extents, dtype type) {
+  return detail::then(w, [extents, type, op = w.state().get()](tensor t) {
+    if (t.shape() == extents && t.dtype() == type) return t;
+    throw error(errc::mismatch,
+                fmt::format("{}: expected {}{}, got {}", to_string(op->info()), name_of(type),
+                            to_string(extents), brief(t)));
+  });
+}
+
+}  // namespace
+
+PPScheduler::PPScheduler(process_group stages)
+    : PPScheduler(std::make_shared<detail::pp_scheduler_core>(std::move(stages))) {}
+PPScheduler::PPScheduler(std::shared_ptr<detail::pp_scheduler_core> c)
+    : core_(std::move(c)), queue_(core_->open(0)) {}
+
+PPScheduler PPScheduler::on(std::uint64_t channel_id) const {
+  auto other = *this;
+  other.queue_ = core_->open(channel_id);
+  return other;
+}
+
+void PPScheduler::close_channel() const {
+  queue_->withdraw();
+  core_->close(*queue_);
+  queue_->group.close_channel();
+}
+
+process_group const& PPScheduler::group() const noexcept { return queue_->group; }
+
+work<> PPScheduler::isend_next(tensor t, op_options const& options,
+                               std::source_location site) const {
+  return send(group(), std::move(t), forwards, options, "isend_next", site);
+}
+work<> PPScheduler::isend_prev(tensor t, op_options const& options,
+                               std::source_location site) const {
+  return send(group(), std::move(t), backwards, options, "isend_prev", site);
+}
+
+work<> PPScheduler::irecv_prev(tensor buffer, op_options const& options,
+                               std::source_location site) const {
+  return receive_into(group(), std::move(buffer), forwards, options, "irecv_prev", site);
+}
+work<> PPScheduler::irecv_next(tensor buffer, op_options const& options,
+                               std::source_location site) const {
+  return receive_into(group(), std::move(buffer), backwards, options, "irecv_next", site);
+}
+
+work<tensor> PPScheduler::recv_prev_data(op_options const& options,
+                                         std::source_location site) const {
+  return receive(group(), forwards, options, "recv_prev_data", site);
+}
+work<tensor> PPScheduler::recv_prev_data(shape const& extents, dtype type,
+                                         op_options const& options,
+                                         std::source_location site) const {
+  return expecting(recv_prev_data(options, site), extents, type);
+}
+work<tensor> PPScheduler::recv_next_data(op_options const& options,
+                                         std::source_location site) const {
+  return receive(group(), backwards, options, "recv_next_data", site);
+}
+
+void PPScheduler::queue_irecv_prev(op_options const& options, std::source_location site) const {
+  queue_->push(recv_prev_data(options, site));
+}
+void PPScheduler::queue_irecv_prev(shape const& extents, dtype type, op_options const& options,
+                                   std::source_location site) const {
+  queue_->push(recv_prev_data(extents, type, options, site));
+}
+work<tensor> PPScheduler::queue_irecv_prev_data(std::source_location site) const {
+  return queue_->pop(site);
+}
+std::size_t PPScheduler::queued() const { return queue_->size(); }
+
+PPScheduler init_pp_scheduler(ParallelState const& state) {
+  auto made = std::make_shared<detail::pp_scheduler_core>(state.pp_group());
+  PPScheduler scheduler(made);
+  state.core()->set_scheduler(std::move(made));
+  return scheduler;
+}
+PPScheduler init_pp_scheduler() { return init_pp_scheduler(parallel_state()); }
+
+PPScheduler pp_scheduler(ParallelState const& state) {
+  return PPScheduler(state.core()->scheduler());
+}
+PPScheduler pp_scheduler() { return pp_scheduler(parallel_state()); }
+
+}  // namespace hocket
