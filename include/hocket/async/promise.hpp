@@ -34,20 +34,28 @@ class promise {
   [[nodiscard]] work<T> get_work() const { return work<T>(op_); }
   /// Once, and not after `fail`.
   void set(detail::value_of<T> v = {}) {
-    HOCKET_ASSERT(op_ != nullptr);
-    auto const op = std::move(op_);
+    auto const op = take();
     op->store(std::move(v));
     op->finish();
   }
   /// The code of the exception is what an `error_code` waiter gets; without one, `peer_failed`.
-  void fail(std::exception_ptr e) { std::move(op_)->finish(detail::failure_from(std::move(e))); }
+  void fail(std::exception_ptr e) {
+    auto const op = take();
+    op->finish(detail::failure_from(std::move(e)));
+  }
   void fail(errc code, std::string const& story) {
-    auto const op = std::move(op_);
+    auto const op = take();
     op->finish(detail::make_failure(make_error_code(code), to_string(op->info()) + ": " + story));
   }
 
  private:
-  boost::intrusive_ptr<detail::value_state<T>> op_;
+  using state = boost::intrusive_ptr<detail::value_state<T>>;
+  state take() noexcept {
+    HOCKET_ASSERT(op_ != nullptr);
+    return std::exchange(op_, nullptr);
+  }
+
+  state op_;
 };
 
 /// A handle whose result is already known. With a null `home`, handlers without an executor of
