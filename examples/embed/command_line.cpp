@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include "command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <boost/program_options/positional_options.hpp>
+#include <boost/program_options/variables_map.hpp>
+#include <cstdint>
+#include <hocket/error.hpp>
+#include <sstream>
+#include <vector>
+
+#include "model_directory.hpp"
+
+namespace embed {
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr std::int64_t pairs_default = 10;
+constexpr std::int64_t in_flight_max = 1024;
+
+po::options_description visible_options() {
+  po::options_description options("options");
+  options.add_options()                                                                         //
+      ("cp", po::value<std::int64_t>()->default_value(1)->value_name("N"),
+       "ranks that share each sentence (context parallel)")                                     //
+      ("pp", po::value<std::int64_t>()->default_value(1)->value_name("N"),
+       "pipeline stages that share the model's layers; the program runs cp * pp ranks")         //
+      ("in-flight", po::value<std::int64_t>()->value_name("N"),
+       "sentences in the pipeline at a time (default: two for each stage, and two more)")       //
+      ("model", po::value<std::string>()->value_name("DIR"), "directory of the model")          //
+      ("tiny", po::bool_switch(),
+       "use a tiny model with random weights, which needs no files; its vectors mean nothing")  //
+      ("neighbours", po::value<std::int64_t>()->implicit_value(pairs_default)->value_name("[K]"),
+       "print the K closest pairs of sentences (default 10) instead of the vectors")            //
+      ("help", "print this text");
+  return options;
+}
+
+// "--neighbours 5" as "--neighbours=5": an option whose value may be left out takes it only so.
+std::vector<std::string> join_optional_value(int argc, char const* const* argv) {
+  std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
+  for (std::size_t i = 0; i + 1 < args.size(); ++i) {
+    if (args[i] != "--neighbours" || args[i + 1].empty() ||
+        args[i + 1].find_first_not_of("0123456789") != std::string::npos)
+      continue;
+    args[i] += "=" + args[i + 1];
+    args.erase(args.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  return args;
+}
+
+std::int64_t in_range(po::variables_map const& values, char const* name, std::int64_t least,
+                      std::int64_t most) {
+  auto const value = values[name].as<std::int64_t>();
+  if (value < least || value > most)
+    throw hocket::error(
+        hocket::errc::invalid_argument,
+        fmt::format("--{} {}: must be {} to {}", name, value, least, most));
+  return value;
+}
+
+po::variables_map parse(std::vector<std::string> const& args) {
+  po::options_description all = visible_options();
+  all.add_options()("file", po::value<std::vector<std::string>>());
+  po::positional_options_description positional;
+  positional.add("file", -1);
+  namespace style = po::command_line_style;
+  po::variables_map values;
+  po::store(po::command_line_parser(args)
+                .options(all)
+                .positional(positional)
+                .style(style::allow_long | style::long_allow_adjacent | style::long_allow_next)
+                .run(),
+            values);
+  po::notify(values);
+  return values;
+}
+
+}  // namespace
+
+command_line parse_command_line(int argc, char const* const* argv) try {
+  po::variables_map const values = parse(join_optional_value(argc, argv));
+  command_line line;
+  line.help = values.count("help") != 0;
+  if (line.help) return line;
+  line.cp = static_cast<int>(in_range(values, "cp", 1, ranks_max));
+  line.pp = static_cast<int>(in_range(values, "pp", 1, ranks_max));
+  if (line.cp * line.pp > ranks_max)
+    throw hocket::error(hocket::errc::invalid_argument,
+                        fmt::format("--cp {} times --pp {} is {} ranks; at most {} run in one "
+                                    "process",
+                                    line.cp, line.pp, line.cp * line.pp, ranks_max));
+  line.in_flight = 2 * static_cast<std::size_t>(line.pp) + 2;
+  if (values.count("in-flight") != 0)
+    line.in_flight = static_cast<std::size_t>(in_range(values, "in-flight", 1, in_flight_max));
+  line.tiny = values["tiny"].as<bool>();
+  if (values.count("model") != 0) line.model = values["model"].as<std::string>();
+  if (line.tiny && !line.model.empty())
+    throw hocket::error(hocket::errc::invalid_argument,
+                        fmt::format("--tiny and --model {}: one or the other", line.model.string()));
+  if (values.count("neighbours") != 0)
+    line.neighbours =
+        static_cast<std::size_t>(in_range(values, "neighbours", 1, std::int64_t{1} << 24));
+  auto const files = values.count("file") != 0 ? values["file"].as<std::vector<std::string>>()
+                                               : std::vector<std::string>();
+  if (files.size() != 1)
+    throw hocket::error(hocket::errc::invalid_argument,
+                        fmt::format("one FILE is needed (- is standard input), not {}",
+                                    files.size()));
+  line.file = files.front();
+  return line;
+} catch (po::error const& e) {
+  throw hocket::error(hocket::errc::invalid_argument, e.what());
+}
+
+std::string help_text() {
+  std::ostringstream options;
+  options << visible_options();
+  return "usage: hocket-embed [options] FILE\n\n"
+         "Sentence embeddings on pipeline x context parallel ranks of one process: reads FILE (- is\n"
+         "standard input), one sentence a line, and prints a line of JSON for each, in order:\n"
+         "{\"text\":…,\"embedding\":[…]}. An empty line is a sentence, too. What each rank did with\n"
+         "its time goes to stderr.\n\n" +
+         options.str() +
+         "\nThe model is all-MiniLM-L6-v2, which get_model.sh (beside this program's source)\n"
+         "fetches. It is looked for in $HOCKET_EMBED_MODEL, else in\n  " +
+         model_directory().string() +
+         "\n\nexit status: 0, or 2 after an error, which is told on stderr\n"
+         "example: hocket-embed --cp 2 --pp 2 --neighbours demo.txt\n";
+}
+
+}  // namespace embed

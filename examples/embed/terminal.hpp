@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstdio>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "command_line.hpp"
+#include "embed_job.hpp"
+
+namespace embed {
+
+/// Reads sentences from a file, prints what the command line asks for on standard output and the
+/// figures on standard error.
+class terminal final : public client {
+ public:
+  explicit terminal(command_line const& line) : line_(line) {}
+
+  std::size_t open() override;
+  std::vector<token_id> tokens(bert_model const& model, std::size_t index) override;
+  void take(std::size_t index, std::span<float const> embedding) override;
+  void report(std::span<rank_figures const> figures) override;
+
+ private:
+  void print_neighbours() const;
+
+  command_line const& line_;
+  std::vector<std::string> sentences_;
+  std::vector<std::vector<float>> embeddings_;  // kept only to find neighbours
+};
+
+}  // namespace embed
