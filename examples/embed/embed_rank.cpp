@@ -10,10 +10,11 @@
 #include <hocket/async/promise.hpp>
 #include <hocket/async/stream.hpp>
 #include <hocket/error.hpp>
+#include <hocket/parallel/context_parallel.hpp>
+#include <hocket/topology/rank_grid.hpp>
 #include <optional>
 #include <utility>
 
-#include "interim.hpp"
 #include "ordered_results.hpp"
 #include "request.hpp"
 #include "stage.hpp"

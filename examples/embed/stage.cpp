@@ -2,10 +2,9 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #include "stage.hpp"
 
+#include <hocket/parallel/context_parallel.hpp>
 #include <span>
 #include <utility>
-
-#include "interim.hpp"
 
 namespace embed {
 

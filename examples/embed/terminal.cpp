@@ -13,10 +13,13 @@
 namespace embed {
 namespace {
 
+[[noreturn]] void refuse_output() {
+  boost::system::error_code const code(errno, boost::system::system_category());
+  throw hocket::error(code, fmt::format("the output cannot be written: {}", code.message()));
+}
+
 void write(std::string const& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return;
-  throw hocket::error(boost::system::error_code(errno, boost::system::system_category()),
-                      "the output cannot be written");
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) refuse_output();
 }
 
 }  // namespace
@@ -40,7 +43,7 @@ void terminal::take(std::size_t index, std::span<float const> embedding) {
 
 void terminal::report(std::span<rank_figures const> figures) {
   if (line_.neighbours) print_neighbours();
-  if (std::fflush(stdout) != 0) write("x");
+  if (std::fflush(stdout) != 0) refuse_output();
   fmt::print(stderr, "{} sentences, cp {} x pp {}, {} in flight\n{}", sentences_.size(), line_.cp,
              line_.pp, line_.in_flight, figures_table(figures, line_.cp, sentences_.size()));
 }
