@@ -198,8 +198,8 @@ TEST_CASE("random programs give what their operations say, and equal seeds one i
   char const* const is_long = std::getenv("HOCKET_TEST_LONG");
   std::uint64_t const first = one != nullptr ? std::strtoull(one, nullptr, 10) : 1;
   std::uint64_t const count = one != nullptr                                ? 1
-                              : is_long != nullptr && *is_long == '1' ? 1000
-                                                                            : 50;
+                              : is_long != nullptr && *is_long == '1' ? 20000
+                                                                            : 200;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     CAPTURE(seed);
     auto const once = run(seed);
