@@ -27,7 +27,7 @@ asio::awaitable<void> rank_main(hocket::world w) {
   hocket::axis_sizes sizes;
   sizes.pp = w.size();
   auto state = co_await hocket::ParallelState::init(w, sizes);
-  auto& pipe = hocket::init_pp_scheduler(state);
+  auto pipe = hocket::init_pp_scheduler(state);
   hocket::host_stream device;
 
   for (int m = 0; m < microbatches; ++m) {
@@ -45,7 +45,7 @@ asio::awaitable<void> rank_main(hocket::world w) {
       pipe.isend_next(y);  // not awaited: the operation owns y
     }
   }
-  hocket::destroy_model_parallel(state);
+  co_await hocket::destroy_model_parallel(state);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/positional_options.hpp>
@@ -22,36 +21,40 @@ namespace po = boost::program_options;
 
 namespace {
 
-constexpr std::int64_t pairs_default = 10;
+constexpr char const* pairs_default = "10";
 constexpr std::int64_t in_flight_max = 1024;
 
 po::options_description visible_options() {
   po::options_description options("options");
-  options.add_options()                                                                         //
+  options.add_options()  //
       ("cp", po::value<std::int64_t>()->default_value(1)->value_name("N"),
-       "ranks that share each sentence (context parallel)")                                     //
+       "ranks that share each sentence (context parallel)")  //
       ("pp", po::value<std::int64_t>()->default_value(1)->value_name("N"),
-       "pipeline stages that share the model's layers; the program runs cp * pp ranks")         //
+       "pipeline stages that share the model's layers; the program runs cp * pp ranks")  //
       ("in-flight", po::value<std::int64_t>()->value_name("N"),
-       "sentences in the pipeline at a time (default: two for each stage, and two more)")       //
-      ("model", po::value<std::string>()->value_name("DIR"), "directory of the model")          //
+       "sentences in the pipeline at a time (default: two for each stage, and two more)")  //
+      ("model", po::value<std::string>()->value_name("DIR"), "directory of the model")     //
       ("tiny", po::bool_switch(),
        "use a tiny model with random weights, which needs no files; its vectors mean nothing")  //
-      ("neighbours", po::value<std::int64_t>()->implicit_value(pairs_default)->value_name("[K]"),
-       "print the K closest pairs of sentences (default 10) instead of the vectors")            //
+      ("neighbours", po::value<std::int64_t>()->value_name("[K]"),
+       "print the K closest pairs of sentences (default 10) instead of the vectors")  //
       ("help", "print this text");
   return options;
 }
 
-// "--neighbours 5" as "--neighbours=5": an option whose value may be left out takes it only so.
-std::vector<std::string> join_optional_value(int argc, char const* const* argv) {
-  std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
-  for (std::size_t i = 0; i + 1 < args.size(); ++i) {
-    if (args[i] != "--neighbours" || args[i + 1].empty() ||
-        args[i + 1].find_first_not_of("0123456789") != std::string::npos)
-      continue;
-    args[i] += "=" + args[i + 1];
-    args.erase(args.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+bool is_number(std::string const& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// "--neighbours" as "--neighbours=10", and "--neighbours 5" as "--neighbours=5": the parser would
+// take the FILE for the value that may be left out.
+std::vector<std::string> arguments(int argc, char const* const* argv) {
+  std::vector<std::string> args;
+  for (int i = 1; i < argc; ++i) {
+    args.emplace_back(argv[i]);
+    if (args.back() != "--neighbours") continue;
+    bool const has_value = i + 1 < argc && is_number(argv[i + 1]);
+    args.back() += fmt::format("={}", has_value ? argv[++i] : pairs_default);
   }
   return args;
 }
@@ -60,9 +63,8 @@ std::int64_t in_range(po::variables_map const& values, char const* name, std::in
                       std::int64_t most) {
   auto const value = values[name].as<std::int64_t>();
   if (value < least || value > most)
-    throw hocket::error(
-        hocket::errc::invalid_argument,
-        fmt::format("--{} {}: must be {} to {}", name, value, least, most));
+    throw hocket::error(hocket::errc::invalid_argument,
+                        fmt::format("--{} {}: must be {} to {}", name, value, least, most));
   return value;
 }
 
@@ -86,7 +88,7 @@ po::variables_map parse(std::vector<std::string> const& args) {
 }  // namespace
 
 command_line parse_command_line(int argc, char const* const* argv) try {
-  po::variables_map const values = parse(join_optional_value(argc, argv));
+  po::variables_map const values = parse(arguments(argc, argv));
   command_line line;
   line.help = values.count("help") != 0;
   if (line.help) return line;
@@ -103,17 +105,18 @@ command_line parse_command_line(int argc, char const* const* argv) try {
   line.tiny = values["tiny"].as<bool>();
   if (values.count("model") != 0) line.model = values["model"].as<std::string>();
   if (line.tiny && !line.model.empty())
-    throw hocket::error(hocket::errc::invalid_argument,
-                        fmt::format("--tiny and --model {}: one or the other", line.model.string()));
+    throw hocket::error(
+        hocket::errc::invalid_argument,
+        fmt::format("--tiny and --model {}: one or the other", line.model.string()));
   if (values.count("neighbours") != 0)
     line.neighbours =
         static_cast<std::size_t>(in_range(values, "neighbours", 1, std::int64_t{1} << 24));
   auto const files = values.count("file") != 0 ? values["file"].as<std::vector<std::string>>()
                                                : std::vector<std::string>();
   if (files.size() != 1)
-    throw hocket::error(hocket::errc::invalid_argument,
-                        fmt::format("one FILE is needed (- is standard input), not {}",
-                                    files.size()));
+    throw hocket::error(
+        hocket::errc::invalid_argument,
+        fmt::format("one FILE is needed (- is standard input), not {}", files.size()));
   line.file = files.front();
   return line;
 } catch (po::error const& e) {
@@ -124,9 +127,11 @@ std::string help_text() {
   std::ostringstream options;
   options << visible_options();
   return "usage: hocket-embed [options] FILE\n\n"
-         "Sentence embeddings on pipeline x context parallel ranks of one process: reads FILE (- is\n"
+         "Sentence embeddings on pipeline x context parallel ranks of one process: reads FILE (- "
+         "is\n"
          "standard input), one sentence a line, and prints a line of JSON for each, in order:\n"
-         "{\"text\":…,\"embedding\":[…]}. An empty line is a sentence, too. What each rank did with\n"
+         "{\"text\":…,\"embedding\":[…]}. An empty line is a sentence, too. What each rank did "
+         "with\n"
          "its time goes to stderr.\n\n" +
          options.str() +
          "\nThe model is all-MiniLM-L6-v2, which get_model.sh (beside this program's source)\n"

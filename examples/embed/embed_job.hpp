@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -37,8 +36,9 @@ struct embed_job {
   int cp = 1;                 ///< ranks that share a sequence
   int pp = 1;                 ///< stages that share the layers
   std::size_t in_flight = 1;  ///< requests that a rank works on at a time
-  boost::asio::any_io_executor workers;  ///< where this rank computes; never the rank's own executor
-  embed::client* client = nullptr;       ///< used by rank 0
+  boost::asio::any_io_executor
+      workers;                      ///< where this rank computes; never the rank's own executor
+  embed::client* client = nullptr;  ///< used by rank 0
 };
 
 }  // namespace embed

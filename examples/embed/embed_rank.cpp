@@ -11,7 +11,8 @@
 #include <hocket/async/stream.hpp>
 #include <hocket/error.hpp>
 #include <hocket/parallel/context_parallel.hpp>
-#include <hocket/topology/rank_grid.hpp>
+#include <hocket/parallel/parallel_state.hpp>
+#include <hocket/pipeline/pp_scheduler.hpp>
 #include <optional>
 #include <utility>
 
@@ -22,7 +23,7 @@
 namespace embed {
 
 namespace asio = boost::asio;
-using hocket::group_rank;
+using hocket::PPScheduler;
 using hocket::process_group;
 using hocket::split_plan;
 using hocket::tensor;
@@ -41,13 +42,13 @@ std::string story_of(std::exception_ptr const& failure) {
 
 class rank_program {
  public:
-  rank_program(hocket::world w, process_group cp, process_group pp, embed_job const& job)
+  rank_program(hocket::world w, hocket::ParallelState const& state, embed_job const& job)
       : world_(std::move(w)),
-        cp_(std::move(cp)),
-        pp_(std::move(pp)),
+        cp_(state.cp_group()),
+        pp_(hocket::init_pp_scheduler(state)),
         job_(job),
         reader_(job.workers),
-        stage_(job, pp_.rank().value(), world_.get_executor()) {}
+        stage_(job, state.pp_rank(), world_.get_executor()) {}
 
   asio::awaitable<void> run();
   /// Ends what this rank and its peers still do, so that all come to their end.
@@ -61,18 +62,16 @@ class rank_program {
   asio::awaitable<embed_request> next_request(std::uint64_t id);
   hocket::work<> start(embed_request request);
   asio::awaitable<void> serve(embed_request request);
-  asio::awaitable<tensor> receive(process_group pp, int from);
-  asio::awaitable<void> send(process_group pp, tensor rows, int to);
+  asio::awaitable<tensor> receive(PPScheduler pp);
+  asio::awaitable<void> send(PPScheduler pp, tensor t);
   asio::awaitable<void> finish_oldest();
   asio::awaitable<void> report();
 
   [[nodiscard]] bool is_root() const { return world_.rank() == hocket::world_rank(0); }
-  [[nodiscard]] bool is_first_stage() const { return pp_.rank().value() == 0; }
-  [[nodiscard]] bool is_last_stage() const { return pp_.rank().value() == pp_.size() - 1; }
 
   hocket::world world_;
   process_group cp_;
-  process_group pp_;
+  PPScheduler pp_;
   embed_job const& job_;
   hocket::host_stream reader_;  // what the client does; apart from the stage's arithmetic
   stage stage_;
@@ -136,45 +135,43 @@ hocket::work<> rank_program::start(embed_request request) {
 }
 
 // One request on this rank. Each stage hands its rows to the same context-parallel rank of the next
-// one; the last stage's first rank has the result and gives it to rank 0.
+// one. Stages are a ring: the last one hands the result to rank 0.
 asio::awaitable<void> rank_program::serve(embed_request request) {
   process_group const cp = cp_.channel(request.id);
-  process_group const pp = pp_.channel(request.id);
+  PPScheduler const pp = pp_.on(request.id);
   auto const length = static_cast<std::int64_t>(request.tokens.size());
   split_plan const plan = hocket::make_split_plan(hocket::layout::balanced, length, cp.size(), 0);
 
   tensor x;
-  if (is_first_stage()) {
+  if (pp.is_first()) {
     auto const ids = tensor::from(std::span<token_id const>(request.tokens), hocket::shape(length));
     x = co_await stage_.embed_rows(ids, plan, cp);
   } else {
-    x = co_await receive(pp, pp.rank().value() - 1);
+    x = co_await receive(pp);
   }
   co_await stage_.run_layers(x, plan, cp);
-  if (is_last_stage()) {
-    x = co_await stage_.pool_rows(x, plan, cp);
-    if (!is_first_stage() && cp.rank() == group_rank(0)) co_await send(pp, x, 0);
-  } else {
-    co_await send(pp, x, pp.rank().value() + 1);
-  }
+  if (pp.is_last()) x = co_await stage_.pool_rows(x, plan, cp);
+
+  bool const returns = pp.is_last() && cp.rank() == hocket::group_rank(0);
+  if (!pp.is_last() || (returns && !pp.is_first())) co_await send(pp, x);
   if (is_root()) {
-    if (!is_last_stage()) x = co_await receive(pp, pp.size() - 1);
+    if (!pp.is_last()) x = co_await receive(pp);
     results_->add(request.id - 1, x.as_span<float>());
   }
   cp.close_channel();
   pp.close_channel();
 }
 
-asio::awaitable<tensor> rank_program::receive(process_group pp, int from) {
-  auto coming = pp.recv(group_rank(from));
+asio::awaitable<tensor> rank_program::receive(PPScheduler pp) {
+  auto coming = pp.recv_prev_data();
   stage_.clock().watch(coming);
   co_return co_await std::move(coming);
 }
 
-// Ends when the peer has taken the rows: until then the request counts as in flight here, which
+// Ends when the next stage has taken it: until then the request counts as in flight here, which
 // keeps a fast stage from running ahead of a slow one.
-asio::awaitable<void> rank_program::send(process_group pp, tensor rows, int to) {
-  auto sent = pp.send(rows, group_rank(to));
+asio::awaitable<void> rank_program::send(PPScheduler pp, tensor t) {
+  auto sent = pp.isend_next(std::move(t));
   stage_.clock().watch(sent);
   co_await std::move(sent);
 }
@@ -204,9 +201,8 @@ asio::awaitable<void> rank_program::report() {
 void rank_program::fail(std::exception_ptr e) {
   if (failure_) return;
   failure_ = e;
-  std::string const reason =
-      fmt::format("rank {}: {}", world_.rank().value(), story_of(e));
-  for (process_group const& group : {cp_, pp_, world_.group()}) group.revoke(reason);
+  std::string const reason = fmt::format("rank {}: {}", world_.rank().value(), story_of(e));
+  for (process_group const& group : {cp_, pp_.group(), world_.group()}) group.revoke(reason);
 }
 
 asio::awaitable<void> rank_program::drain() {
@@ -225,14 +221,11 @@ asio::awaitable<void> embed_rank(hocket::world w, embed_job const& job) {
   use_one_blas_thread();
   hocket::axis_sizes sizes;
   sizes.cp = job.cp;
+  sizes.dp = 1;
   sizes.pp = job.pp;
-  hocket::rank_grid const grid(w.size(), sizes,
-                               hocket::order::outermost_first("dp-ep-pp-tp-cp"));
-  auto making_cp = hocket::make_group(w, grid.group_of(w.rank(), hocket::axis::cp));
-  process_group const cp = co_await std::move(making_cp);
-  auto making_pp = hocket::make_group(w, grid.group_of(w.rank(), hocket::axis::pp));
-  process_group const pp = co_await std::move(making_pp);
-  rank_program program(w, cp, pp, job);
+  auto making_groups = hocket::ParallelState::init(w, sizes);
+  auto const state = co_await std::move(making_groups);
+  rank_program program(w, state, job);
   try {
     co_await program.run();
   } catch (...) {

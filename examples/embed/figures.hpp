@@ -4,7 +4,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/bind_executor.hpp>
-
 #include <chrono>
 #include <cstddef>
 #include <hocket/async/work.hpp>

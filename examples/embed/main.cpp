@@ -51,7 +51,8 @@ class tiny_directory {
 
 std::shared_ptr<embed::bert_model const> open_model(embed::command_line const& line) {
   if (line.tiny) {
-    fmt::print(stderr, "hocket-embed: a tiny model with random weights: the vectors mean nothing\n");
+    fmt::print(stderr,
+               "hocket-embed: a tiny model with random weights: the vectors mean nothing\n");
     tiny_directory const directory;  // the model keeps its file mapped
     return std::make_shared<embed::bert_model const>(directory.path());
   }

@@ -14,7 +14,7 @@ namespace embed {
 /// What rank 0 tells all ranks first: how many requests will come, or why none will.
 struct opening {
   std::uint64_t requests = 0;
-  std::string story;  ///< of the failure; empty: there was none
+  std::string story;       ///< of the failure; empty: there was none
   bool is_system = false;  ///< whose number `code` is: the system's or `hocket::errc`
   std::int32_t code = 0;
 };

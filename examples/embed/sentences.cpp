@@ -39,8 +39,8 @@ std::string read_all(std::FILE* in, std::string const& name) {
   auto const line = std::count(before.begin(), before.end(), '\n') + 1;
   std::size_t const column = at - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
   throw hocket::error(hocket::errc::corrupt,
-                      fmt::format("{}, line {}: byte {} (0x{:02x}) is not well-formed UTF-8", origin,
-                                  line, column, static_cast<unsigned char>(text[at])));
+                      fmt::format("{}, line {}: byte {} (0x{:02x}) is not well-formed UTF-8",
+                                  origin, line, column, static_cast<unsigned char>(text[at])));
 }
 
 }  // namespace

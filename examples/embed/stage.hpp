@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-
 #include <concepts>
 #include <cstddef>
 #include <hocket/async/stream.hpp>
@@ -18,11 +17,13 @@
 namespace embed {
 
 /// The layers of one pipeline stage on one context-parallel rank. All coroutines run on the rank's
-/// executor, any number at a time; their arithmetic runs on one `host_stream`, in the order in which
-/// the coroutines come to it, so that one request computes while another one waits for its peers.
+/// executor, any number at a time; their arithmetic runs on one `host_stream`, in the order in
+/// which the coroutines come to it, so that one request computes while another one waits for its
+/// peers.
 class stage {
  public:
-  /// `executor` is the rank's. Throws `errc::invalid_argument` if there are more stages than layers.
+  /// `executor` is the rank's. Throws `errc::invalid_argument` if there are more stages than
+  /// layers.
   stage(embed_job const& job, int index, boost::asio::any_io_executor executor);
 
   /// The input vectors of this rank's rows: x[rows, hidden] of the whole sequence `ids[length]`.

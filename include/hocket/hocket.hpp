@@ -8,6 +8,9 @@
 #include <hocket/async/promise.hpp>
 #include <hocket/async/runtime.hpp>
 #include <hocket/async/stream.hpp>
+#include <hocket/async/task_group.hpp>
+#include <hocket/async/when_all.hpp>
+#include <hocket/async/when_any.hpp>
 #include <hocket/async/work.hpp>
 #include <hocket/error.hpp>
 #include <hocket/group/local_world.hpp>
@@ -15,10 +18,11 @@
 #include <hocket/group/process_group.hpp>
 #include <hocket/group/world.hpp>
 #include <hocket/log.hpp>
-// #include <hocket/parallel/context_parallel.hpp>
+#include <hocket/parallel/context_parallel.hpp>
 #include <hocket/parallel/find_split.hpp>
-// #include <hocket/parallel/parallel_state.hpp>
-// #include <hocket/pipeline/pp_scheduler.hpp>
+#include <hocket/parallel/model_parallel.hpp>
+#include <hocket/parallel/parallel_state.hpp>
+#include <hocket/pipeline/pp_scheduler.hpp>
 #include <hocket/tensor/copy.hpp>
 #include <hocket/tensor/print.hpp>
 #include <hocket/tensor/split_plan.hpp>

@@ -20,7 +20,8 @@ void timer_queue::add(op_base& op, clock::time_point when) {
   {
     std::lock_guard const lock(mutex_);
     if (closed_) return;
-    first = timers_.insert(t) == timers_.begin();
+    auto const place = timers_.insert(t);  // before begin() is asked for
+    first = place == timers_.begin();
   }
   if (first) wake_();
 }

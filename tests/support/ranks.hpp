@@ -4,19 +4,37 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-
+#include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <hocket/group/local_world.hpp>
 
 namespace hocket::test {
 
+using rank_program = std::function<boost::asio::awaitable<void>(world)>;
+
 /// Runs a program as `n` ranks on one thread until all have ended; rethrows the first failure.
-inline void run_ranks(int n, std::function<boost::asio::awaitable<void>(world)> rank_main) {
+inline void run_ranks(int n, rank_program rank_main,
+                      local_world_options const& options = local_world_options()) {
   boost::asio::io_context ctx;
-  local_world ranks(ctx.get_executor(), n);
+  local_world ranks(ctx.get_executor(), n, options);
   ranks.spawn(std::move(rank_main));
   ctx.run();
   ranks.rethrow();
+}
+
+/// The same on three threads.
+inline void run_ranks_on_pool(int n, rank_program rank_main) {
+  boost::asio::thread_pool pool(3);
+  local_world ranks(pool.get_executor(), n);
+  ranks.spawn(std::move(rank_main));
+  pool.join();
+  ranks.rethrow();
+}
+
+/// Both.
+inline void run_ranks_everywhere(int n, rank_program const& rank_main) {
+  run_ranks(n, rank_main);
+  run_ranks_on_pool(n, rank_main);
 }
 
 }  // namespace hocket::test

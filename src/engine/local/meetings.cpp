@@ -50,11 +50,11 @@ void meetings::meet(request& r, decisions& d) {
   HOCKET_ASSERT(!m.came[rank]);
   m.came[rank] = true;
   ++m.arrived;
-  if (m.failed()) {
-    d.end(r, m.verdict);
-  } else if (r.local.exception) {
+  if (r.local.exception) {  // a rank's own fault is what it is told, whatever the others did
+    if (!m.failed()) m.verdict = members_.all().failed_peer(r);
     d.end(r, r.local);
-    m.verdict = members_.all().failed_peer(r);
+  } else if (m.failed()) {
+    d.end(r, m.verdict);
   } else {
     m.parts[rank] = &r;
     if (!r.buffers_ready) ++m.unready;

@@ -116,7 +116,7 @@ TEST_CASE("options that make no run are refused with their values") {
   has(refused("--tiny"), "one FILE is needed");
   has(refused("--tiny a b"), "not 2");
   has(refused("--tiny --model /somewhere x"), "--tiny and --model /somewhere");
-  has(refused("--tiny --pp 5 /dev/null"), "5 stages");
+  has(refused("--tiny --pp 5 /dev/null"), "stage 0 of 5 over 4 layers");
 }
 
 TEST_CASE("text that cannot be read is refused with its name, line and byte") {

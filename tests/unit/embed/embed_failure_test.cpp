@@ -79,8 +79,7 @@ TEST_CASE("a client that takes no more ends all ranks with its own words") {
   full client(plain_requests(20));
   auto const failures = embed_test::end_of_embed_ranks(tiny_model(), 3, 2, 4, client);
   CHECK(client.embeddings.size() == 3);
-  CHECK_THROWS_WITH_AS(std::rethrow_exception(failures[0]), "the disk is full",
-                       std::runtime_error);
+  CHECK_THROWS_WITH_AS(std::rethrow_exception(failures[0]), "the disk is full", std::runtime_error);
   for (std::size_t rank = 1; rank < failures.size(); ++rank)
     CHECK(std::string(told(failures[rank]).what()).find("rank 0: the disk is full") !=
           std::string::npos);

@@ -4,7 +4,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
-
 #include <exception>
 #include <functional>
 #include <hocket/group/local_world.hpp>
@@ -39,7 +38,8 @@ class list_client : public embed::client {
   std::vector<embed::rank_figures> figures;
 };
 
-/// Runs cp * pp ranks until all have ended; what ended each of them, null for those that ended well.
+/// Runs cp * pp ranks until all have ended; what ended each of them, null for those that ended
+/// well.
 inline std::vector<std::exception_ptr> end_of_embed_ranks(
     std::shared_ptr<embed::bert_model const> model, int cp, int pp, std::size_t in_flight,
     embed::client& client) {

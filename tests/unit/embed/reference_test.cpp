@@ -71,7 +71,8 @@ TEST_CASE("four ranks, cp 2 x pp 2, give the vectors of the reference to 1e-4") 
   if (directory.empty()) return;
   boost::json::array const records = embed_test::read_reference();
   text_client client(records);
-  embed_test::run_embed_ranks(std::make_shared<embed::bert_model const>(directory), 2, 2, 6, client);
+  embed_test::run_embed_ranks(std::make_shared<embed::bert_model const>(directory), 2, 2, 6,
+                              client);
   REQUIRE(client.embeddings.size() == records.size());
   double worst = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {

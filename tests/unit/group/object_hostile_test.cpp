@@ -142,7 +142,7 @@ TEST_CASE("behind a right CRC every truncation is a typed error, every flip a va
   CHECK(refused > 8 * payload.size() / 2);
 }
 
-TEST_CASE("bytes before and after the value are noticed") {
+TEST_CASE("bytes after the value are noticed, and so is a value that is missing") {
   auto bytes = support::bytes_of(encode_object(5));
   std::vector<std::byte> payload(bytes.begin() + hocket::object_header_bytes, bytes.end());
   payload.push_back(std::byte{0});

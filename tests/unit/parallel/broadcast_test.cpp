@@ -112,7 +112,8 @@ conditions make_conditions() {
   conditions c;
   c.latent = numbered(dtype::f32, {3, 5}, 0);
   c.mask = tensor::arange(dtype::boolean, {7});
-  c.prompt = std::string(1 << 20, 'p') + "end";
+  c.prompt.assign(std::size_t{1} << 20, 'p');
+  c.prompt += "end";
   c.is_video = true;
   c.steps = -35;
   return c;

@@ -140,7 +140,9 @@ asio::awaitable<void> refused_before_anything(world w) {
   auto unstaged = initialize_model_parallel(w, 2, 1, 1, std::nullopt, 1min, "tp-cp-pp-dp", pieces);
   auto stages = co_await outcome_of(std::move(unstaged));
   CHECK(stages.code == errc::invalid_argument);
+  co_await w.group().barrier();
   CHECK(detail::group_core::live() == open);
+  co_await w.group().barrier();
 }
 
 asio::awaitable<void> other_topologies(world w) {

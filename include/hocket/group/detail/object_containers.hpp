@@ -129,7 +129,7 @@ struct object_codec<std::array<T, N>> {
     if constexpr (std::same_as<T, std::byte>) {
       auto const bytes = r.blob(wire_tag::bytes);
       if (bytes.size() != N) r.wrong_size(bytes.size(), N);
-      std::copy(bytes.begin(), bytes.end(), v.begin());
+      if constexpr (N != 0) std::copy(bytes.begin(), bytes.end(), v.begin());
     } else if constexpr (packable<T>) {
       auto const from = r.packed(packed_dtype<T>());
       if (from.count != N) r.wrong_size(from.count, N);
