@@ -31,17 +31,18 @@ done
 say() { printf 'hocket: %s\n' "$*" >&2; }
 stop() { say "$*"; exit 1; }
 
-# Prints the directory of a model: the real one if it is there or can be fetched, else a tiny one.
-model_directory() {
-  local real=${XDG_CACHE_HOME:-${HOME:-build}/.cache}/hocket/all-MiniLM-L6-v2 tiny=build/tiny-model
+# Sets `model` to the options that choose the model: the real one if it is there or can be fetched,
+# else a tiny one.
+choose_model() {
+  local real=${XDG_CACHE_HOME:-${HOME:-build}/.cache}/hocket/all-MiniLM-L6-v2
   if timeout 45 examples/embed/get_model.sh "$real" </dev/null >&2; then
-    echo "$real"
+    model=(--model "$real")
     return
   fi
   say "the real model could not be fetched in 45 s: running a tiny model instead. Its weights are"
   say "random, so the vectors mean nothing, but every byte goes the same way. With a network:"
   say "  examples/embed/get_model.sh $real && examples/demo.sh"
-  "$program" --tiny "$tiny" >&2 && echo "$tiny"
+  model=(--tiny)
 }
 
 packages_install "$yes" base || stop "the packages above are needed"
@@ -51,8 +52,7 @@ build_preset release bin/hocket-embed || stop "the build failed"
 program=build/release/bin/hocket-embed
 
 begin=$SECONDS
-model=$(model_directory)
-if [ -z "$model" ]; then stop "no model to run"; fi
-say "$program --model $model --cp $cp --pp $pp --neighbours $file"
-"$program" --model "$model" --cp "$cp" --pp "$pp" --neighbours "$file" || stop "the run failed"
+choose_model
+say "$program ${model[*]} --cp $cp --pp $pp --neighbours $file"
+"$program" "${model[@]}" --cp "$cp" --pp "$pp" --neighbours "$file" || stop "the run failed"
 say "done, $((SECONDS - begin)) s after the build"

@@ -50,7 +50,10 @@ class rank_program {
         reader_(job.workers),
         stage_(job, state.pp_rank(), world_.get_executor()) {}
 
-  asio::awaitable<void> run();
+  /// The number of requests. A client that cannot open its input fails all ranks alike, before
+  /// anything is done.
+  asio::awaitable<std::uint64_t> open();
+  asio::awaitable<void> run(std::uint64_t requests);
   /// Ends what this rank and its peers still do, so that all come to their end.
   void fail(std::exception_ptr e);
   /// Waits until no request is in flight, whatever becomes of them.
@@ -58,7 +61,6 @@ class rank_program {
   [[nodiscard]] std::exception_ptr const& failure() const noexcept { return failure_; }
 
  private:
-  asio::awaitable<std::uint64_t> open();
   asio::awaitable<embed_request> next_request(std::uint64_t id);
   hocket::work<> start(embed_request request);
   asio::awaitable<void> serve(embed_request request);
@@ -80,8 +82,7 @@ class rank_program {
   std::exception_ptr failure_;
 };
 
-asio::awaitable<void> rank_program::run() {
-  std::uint64_t const requests = co_await open();
+asio::awaitable<void> rank_program::run(std::uint64_t requests) {
   for (std::uint64_t id = 1; id <= requests; ++id) {
     embed_request request;
     if (is_root()) request = co_await next_request(id);
@@ -94,7 +95,6 @@ asio::awaitable<void> rank_program::run() {
   co_await report();
 }
 
-// A client that cannot open its input fails all ranks alike, before anything is done.
 asio::awaitable<std::uint64_t> rank_program::open() {
   opening mine;
   if (is_root()) {
@@ -226,8 +226,9 @@ asio::awaitable<void> embed_rank(hocket::world w, embed_job const& job) {
   auto making_groups = hocket::ParallelState::init(w, sizes);
   auto const state = co_await std::move(making_groups);
   rank_program program(w, state, job);
+  std::uint64_t const requests = co_await program.open();
   try {
-    co_await program.run();
+    co_await program.run(requests);
   } catch (...) {
     program.fail(std::current_exception());
   }

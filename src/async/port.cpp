@@ -8,6 +8,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <chrono>
 #include <hocket/async/detail/op_base.hpp>
 #include <hocket/async/detail/port.hpp>
 #include <optional>
@@ -18,7 +19,27 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int handlers_a_turn = 64;  // then sockets, timers and stop() get their turn
+// Then sockets, timers and stop() get their turn: after so many handlers, or after so long, which
+// counts because one handler may start and await a thousand operations that are ready at once.
+constexpr int handlers_a_turn = 64;
+constexpr auto time_a_turn = std::chrono::microseconds(200);
+constexpr int handlers_a_look = 4;  // at the clock
+
+// Looks at the clock only in turns of several handlers.
+class turn {
+ public:
+  [[nodiscard]] bool is_over() {
+    if (count_ == handlers_a_turn) return true;
+    if (count_++ % handlers_a_look != 0 || count_ == 1) return false;
+    auto const now = std::chrono::steady_clock::now();
+    if (begin_ == std::chrono::steady_clock::time_point()) begin_ = now;
+    return now - begin_ > time_a_turn;
+  }
+
+ private:
+  int count_ = 0;
+  std::chrono::steady_clock::time_point begin_;
+};
 
 // The one posted drain of a port lives inside the port: a wake-up from any thread allocates
 // nothing.
@@ -218,8 +239,8 @@ void port::run_drain() {
   crowded_ |= std::exchange(last_, me) != me && drained_;
   drained_ = true;
   if (crowded_) posted_ = false;  // another thread may take the next handler while this one runs
-  for (int left = handlers_a_turn; ready_.linked(); --left) {
-    if (left == 0) return repost(lock);
+  for (turn this_turn; ready_.linked();) {
+    if (this_turn.is_over()) return repost(lock);
     auto* const w = static_cast<waiter*>(static_cast<port_hook*>(ready_.next));
     static_cast<port_hook*>(w)->unlink();
     if (--count_ == 0) hold(false);
@@ -228,8 +249,8 @@ void port::run_drain() {
     if (again) post_drain();
     try {
       w->run(w, true);
-    } catch (
-        ...) {  // the handler's exception leaves run(); the handlers behind it must not be lost
+    } catch (...) {
+      // The handler's exception leaves run(); the handlers behind it must not be lost.
       lock.lock();
       if (ready_.linked()) {
         repost(lock);

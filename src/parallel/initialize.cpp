@@ -11,6 +11,7 @@
 #include <hocket/group/detail/world_core.hpp>
 #include <vector>
 
+#include "group/launch.hpp"
 #include "parallel_core.hpp"
 
 namespace hocket::detail {
@@ -49,12 +50,16 @@ group_options options_of(attempt const& a, std::string_view kind, rank_group con
   return o;
 }
 
+process_group meeting_of(world const& w, std::int64_t epoch) {
+  return w.group().channel(first_channel + static_cast<std::uint64_t>(epoch));
+}
+
 // Where all ranks of the grid meet: the world if they are all of it.
 asio::awaitable<void> meet(attempt& a) {
   auto const& grid = a.plan.grid;
   a.whole_world = grid.size() == a.from.size();
   if (a.whole_world) {
-    a.meeting = a.from.group().channel(first_channel + static_cast<std::uint64_t>(a.epoch));
+    a.meeting = meeting_of(a.from, a.epoch);
     co_return;
   }
   auto const all = rank_group::consecutive(world_rank(grid.offset()), grid.size());
@@ -88,10 +93,11 @@ asio::awaitable<void> agree(attempt& a, std::int64_t kept_from) {
     std::copy_n(row, theirs.size(), theirs.begin());
     if (r == 0) first = theirs;
     if (theirs != first)
-      throw error(errc::mismatch,
-                  fmt::format("ranks disagree on the topology: world rank {}: {}; world rank {}: {}",
-                              a.plan.grid.offset(), describe(first), a.plan.grid.offset() + r,
-                              describe(theirs)));
+      throw error(
+          errc::mismatch,
+          fmt::format("ranks disagree on the topology: world rank {}: {}; world rank {}: {}",
+                      a.plan.grid.offset(), describe(first), a.plan.grid.offset() + r,
+                      describe(theirs)));
     keep = keep && row[record.size()] == kept_from;
   }
   if (!keep) close_all(a.kept);
@@ -169,6 +175,21 @@ std::shared_ptr<parallel_slot> parallel_slot::of(world const& w) {
       [] { return std::static_pointer_cast<void>(std::make_shared<parallel_slot>()); }));
 }
 
+void decline_parallel(world const& w, error const& why, std::source_location site) {
+  auto const slot = parallel_slot::of(w);
+  std::int64_t epoch = 0;
+  {
+    std::lock_guard const lock(slot->mutex);
+    if (slot->active) return;  // the others do not meet: they have a state, too
+    epoch = slot->epochs++;
+  }
+  auto const meeting = meeting_of(w, epoch);
+  op_options const options;
+  calling const c(*meeting.core(), meeting.channel_state(), options, site);
+  static_cast<void>(launch<signal_op>(c, op_kind::all_gather, [&why](request&) { throw why; }));
+  meeting.close_channel();
+}
+
 work<ParallelState> start_parallel(world const& w, blueprint plan, std::source_location site) {
   auto const slot = parallel_slot::of(w);
   auto const record = plan.record();
@@ -179,8 +200,9 @@ work<ParallelState> start_parallel(world const& w, blueprint plan, std::source_l
     if (slot->active && *slot->active != record)
       return refused<ParallelState>(
           error(errc::already_initialized,
-                fmt::format("world rank {} has {}; asked for is {}: destroy it first, or reshape() it",
-                            plan.rank.value(), describe(*slot->active), describe(record))),
+                fmt::format(
+                    "world rank {} has {}; asked for is {}: destroy it first, or reshape() it",
+                    plan.rank.value(), describe(*slot->active), describe(record))),
           "initialize_model_parallel", site);
     if (slot->state) return make_ready_work(port_of(w.get_executor()), ParallelState(slot->state));
     if (slot->active) return slot->starting;

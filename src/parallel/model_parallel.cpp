@@ -53,6 +53,8 @@ work<ParallelState> initialize_model_parallel(world const& w, int tp_size, int p
                               *nccl_config_path, w.engine_name()));
     return detail::start_parallel(w, std::move(plan), site);
   } catch (error const& e) {
+    bool const whole_world = options.rank_offset() == 0 && !options.local_world_size();
+    if (whole_world) detail::decline_parallel(w, e, site);
     return detail::refused<ParallelState>(e, init_name, site);
   }
 }
@@ -119,9 +121,10 @@ ParallelState parallel_state() {
   auto const slot = detail::parallel_slot::of(w);
   std::lock_guard const lock(slot->mutex);
   if (slot->state) return ParallelState(slot->state);
-  throw error(errc::not_initialized,
-              fmt::format("world rank {} has no ParallelState: call initialize_model_parallel first",
-                          w.rank().value()));
+  throw error(
+      errc::not_initialized,
+      fmt::format("world rank {} has no ParallelState: call initialize_model_parallel first",
+                  w.rank().value()));
 }
 
 // ---------------------------------------------------------------- accessors

@@ -80,12 +80,16 @@ class parallel_slot {
   std::int64_t epochs = 0;                ///< initialisations that went past the arithmetic
   std::int64_t kept_from = -1;            ///< the epoch whose groups are kept
   std::int64_t state_epoch = -1;
-  group_table kept;                       ///< by `destroy_model_parallel(state, false)`
+  group_table kept;  ///< by `destroy_model_parallel(state, false)`
 };
 
 /// Begins an initialisation of this rank, or finds the one that there is.
 [[nodiscard]] work<ParallelState> start_parallel(world const& w, blueprint plan,
                                                  std::source_location site);
+
+/// This rank cannot take part in the initialisation that the others may have begun: they are told
+/// why, instead of waiting.
+void decline_parallel(world const& w, error const& why, std::source_location site);
 
 /// Ends the state; `close_groups`: also its groups, the last one first.
 [[nodiscard]] work<> end_parallel(std::shared_ptr<parallel_core> const& core, bool close_groups,

@@ -52,6 +52,7 @@ work<ParallelState> ParallelState::init(world const& w, axis_sizes sizes, order 
     return detail::start_parallel(
         w, blueprint(w.rank(), std::move(grid), expert_sizes(), 1, timeout), site);
   } catch (error const& e) {
+    detail::decline_parallel(w, e, site);
     return detail::refused<ParallelState>(e, "ParallelState::init", site);
   }
 }

@@ -95,8 +95,10 @@ work<> destroy_model_parallel(bool destroy_process_groups = true,
 /// The state of the only rank that this process hosts.
 [[nodiscard]] ParallelState parallel_state();
 
-[[nodiscard]] process_group get_tp_group(ParallelState const& s, bool with_context_parallel = false);
-[[nodiscard]] process_group get_dp_group(ParallelState const& s, bool with_context_parallel = false);
+[[nodiscard]] process_group get_tp_group(ParallelState const& s,
+                                         bool with_context_parallel = false);
+[[nodiscard]] process_group get_dp_group(ParallelState const& s,
+                                         bool with_context_parallel = false);
 [[nodiscard]] process_group get_cp_group(ParallelState const& s);
 [[nodiscard]] process_group get_pp_group(ParallelState const& s);
 [[nodiscard]] process_group get_ep_group(ParallelState const& s);

@@ -38,7 +38,8 @@ class ParallelState {
 
   /// All ranks of the world call it, with the same arguments; done when every rank has all its
   /// groups. `sizes.dp` may be derived. Wrong sizes are `errc::invalid_argument` with the numbers
-  /// before anything is created; ranks that give other topologies get `errc::mismatch` naming both.
+  /// before anything is created, and `errc::peer_failed` on ranks whose sizes are right; ranks that
+  /// give different topologies all get `errc::mismatch` naming both.
   /// If it fails on one rank it fails on all, and nothing remains. Called again with the same
   /// topology it gives the state that there is; with another, `errc::already_initialized`.
   [[nodiscard]] static work<ParallelState> init(
@@ -48,7 +49,8 @@ class ParallelState {
 
   /// Another topology of the same ranks in place of this one, in this order. All ranks call it.
   /// Wrong sizes leave the old state as it is; later failures leave none. Groups with the same
-  /// members are taken over. The PPScheduler ends with the old state.
+  /// members are taken over. The experts' view, virtual stages and the PPScheduler end with the old
+  /// state.
   [[nodiscard]] work<ParallelState> reshape(
       axis_sizes sizes, order o, std::source_location site = std::source_location::current()) const;
 

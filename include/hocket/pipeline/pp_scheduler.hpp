@@ -23,8 +23,8 @@ class pp_queue;
 ///
 /// A copyable handle. Dtype and shape travel with every tensor, so stages need not know them and
 /// requests may differ. The two directions do not mix, also where next and previous are the same
-/// rank; messages of one direction, channel and tag (`op_options().tag(t)`, below 2^62) arrive in the
-/// order in which they were sent. A send is done when its receive has matched it; it holds its
+/// rank; messages of one direction, channel and tag (`op_options().tag(t)`, below 2^62) arrive in
+/// the order in which they were sent. A send is done when its receive has matched it; it holds its
 /// tensor until then, so it need not be awaited, and the tensor must not be written before that.
 /// A receive may be called before or after its send. Any thread may call.
 class PPScheduler {

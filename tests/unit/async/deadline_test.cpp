@@ -128,6 +128,20 @@ TEST_CASE("a runtime dies with deadlines pending and its operations live on") {
   CHECK(w.get(long_enough) == 3);
 }
 
+TEST_CASE("a handle on a runtime that is gone has no thread and no deadlines") {
+  asio::io_context ctx;
+  std::optional<still_runtime> t(std::in_place);
+  auto const handle = t->rt.handle();
+  t.reset();
+  promise<int> p(ctx.get_executor());
+  auto w = p.get_work();
+  handle.arm(*w.state(), 0ns);
+  handle.wake();
+  CHECK(!handle.has_thread());
+  p.set(3);
+  CHECK(w.get(long_enough) == 3);
+}
+
 TEST_CASE("the progress thread fires deadlines by itself") {
   asio::io_context ctx;
   runtime rt;
@@ -145,7 +159,7 @@ TEST_CASE("a progress thread notices a moved clock when it is woken") {
   auto w = p.get_work();
   rt.timers().add(*w.state(), clock.now() + 1h);
   clock.advance(2h);
-  rt.wake();
+  rt.handle().wake();
   CHECK(code_of(w) == errc::timed_out);
 }
 
@@ -173,39 +187,39 @@ TEST_CASE("deadlines, results and cancellers race, and each wait has one outcome
 TEST_CASE("a source is driven until it has no more to do, and again when it is woken") {
   runtime rt;
   counting_source s(3);
-  rt.attach(s);
+  rt.handle().attach(s);
   while (s.left > 0) std::this_thread::yield();
   s.left = 2;
-  rt.wake();
+  rt.handle().wake();
   while (s.left > 0) std::this_thread::yield();
-  rt.detach(s);
+  rt.handle().detach(s);
   int const calls = s.calls;
-  rt.wake();
+  rt.handle().wake();
   CHECK(s.calls == calls);
 }
 
 TEST_CASE("a busy source does not keep others from being attached and detached") {
   runtime rt;
   counting_source busy(1 << 30);
-  rt.attach(busy);
+  rt.handle().attach(busy);
   for (int i = 0; i < 100; ++i) {
     counting_source s(1 << 30);
-    rt.attach(s);
+    rt.handle().attach(s);
     while (s.calls == 0) std::this_thread::yield();
-    rt.detach(s);
+    rt.handle().detach(s);
   }
-  rt.detach(busy);
+  rt.handle().detach(busy);
 }
 
 TEST_CASE("a still runtime asks each source once a turn") {
   still_runtime t;
   counting_source s(2);
-  t.rt.attach(s);
-  CHECK(!t.rt.has_thread());
+  t.rt.handle().attach(s);
+  CHECK(!t.rt.handle().has_thread());
   CHECK(t.rt.poll());
   CHECK(!t.rt.poll());
   CHECK(s.calls == 2);
-  t.rt.detach(s);
+  t.rt.handle().detach(s);
   CHECK(!t.rt.poll());
   CHECK(s.calls == 2);
 }

@@ -125,7 +125,8 @@ asio::awaitable<void> refused_before_anything(world w) {
   CHECK(product.says("tp 2"));
   model_parallel_options experts;
   experts.ep(4).etp(1);
-  auto experts_4 = initialize_model_parallel(w, 1, 1, 1, std::nullopt, 1min, "tp-cp-ep-dp-pp", experts);
+  auto experts_4 =
+      initialize_model_parallel(w, 1, 1, 1, std::nullopt, 1min, "tp-cp-ep-dp-pp", experts);
   auto indivisible = co_await outcome_of(std::move(experts_4));
   CHECK(indivisible.code == errc::invalid_argument);
   auto yaml = initialize_model_parallel(w, 2, 1, 1, "nccl.yaml");
@@ -159,6 +160,19 @@ asio::awaitable<void> other_topologies(world w) {
   co_await w.group().barrier();
   auto s = co_await initialize_model_parallel(w, 4);
   co_await use_every_group(s);
+}
+
+asio::awaitable<void> wrong_on_one_rank(world w) {
+  bool const wrong = w.rank().value() == 2;
+  auto o = co_await outcome_of(initialize_model_parallel(w, wrong ? 4 : 3));
+  CHECK(o.code == (wrong ? errc::invalid_argument : errc::peer_failed));
+  CHECK(o.says("tp 4"));
+  CHECK(o.says("world 6"));
+  auto s = co_await initialize_model_parallel(w, 3);
+  co_await use_every_group(s);
+  auto again = co_await outcome_of(initialize_model_parallel(w, 4));
+  CHECK(again.code == errc::invalid_argument);
+  CHECK(s.is_initialized());
 }
 
 asio::awaitable<void> beside_each_other(world w) {
@@ -222,6 +236,9 @@ TEST_CASE("wrong sizes, orders and options are refused with numbers before anyth
 }
 TEST_CASE("ranks that ask for different topologies are all told, and nothing remains") {
   run_everywhere(4, other_topologies);
+}
+TEST_CASE("sizes that are wrong on one rank alone are told to all, and the next attempt works") {
+  run_everywhere(6, wrong_on_one_rank);
 }
 TEST_CASE("two grids beside each other in one world do not meet") {
   run_everywhere(9, beside_each_other);

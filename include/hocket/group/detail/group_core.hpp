@@ -29,7 +29,11 @@ class group_core {
  public:
   group_core(group_spec s, std::shared_ptr<hocket::endpoint> at, runtime_handle r, port_ptr h,
              clock::duration limit)
-      : spec(std::move(s)), endpoint(std::move(at)), rt(std::move(r)), home(std::move(h)), deadline(limit) {
+      : spec(std::move(s)),
+        endpoint(std::move(at)),
+        rt(std::move(r)),
+        home(std::move(h)),
+        deadline(limit) {
     live_.fetch_add(1, std::memory_order_relaxed);
   }
   ~group_core() {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstdio>
+#include <hocket/group/world.hpp>
+#include <hocket/parallel/parallel_state.hpp>
+#include <string_view>
+
+namespace hocket {
+
+// Lines for people, as MAGI-1's logger writes them: "[2026-03-01 12:00:00,250 - INFO] message",
+// each in one piece, whatever the threshold of `log.hpp`. Any thread may call.
+
+/// Prints on the world's first rank only.
+void print_rank_0(world const& w, std::string_view message, std::FILE* to = stderr);
+void print_rank_0(ParallelState const& s, std::string_view message, std::FILE* to = stderr);
+/// For the only rank that this process hosts; a process without one prints. `errc::ambiguous_rank`
+/// where there are several.
+void print_rank_0(std::string_view message, std::FILE* to = stderr);
+
+/// Prints on every rank that calls it. The message says which rank, if it should.
+void print_per_rank(std::string_view message, std::FILE* to = stderr);
+
+}  // namespace hocket
