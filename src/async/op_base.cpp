@@ -11,6 +11,11 @@
 namespace hocket::detail {
 namespace {
 
+std::unique_ptr<failure> kept(failure f) {
+  if (!f.code && !f.exception) return nullptr;
+  return std::make_unique<failure>(std::move(f));
+}
+
 void run_all(continuation* list) noexcept {
   while (list != nullptr) {
     auto* const c = std::exchange(list, list->next);
@@ -93,29 +98,27 @@ void op_base::wake_waiters() {
 }
 
 bool op_base::settle(verdict v, failure f) {
-  std::unique_ptr<failure> why;
-  if (f.code || f.exception) why = std::make_unique<failure>(std::move(f));
+  auto why = kept(std::move(f));
   continuation* after = nullptr;
   {
     std::lock_guard const lock(lock_);
-    if (settled()) return false;
-    if (held_ != verdict::pending) {
-      if (!finished()) return false;
-      v = held_;  // failure_ was stored when the wait ended
-    } else {
-      failure_ = std::move(why);
-      if (hold_waits_ && v != verdict::done && !finished()) {
-        held_ = v;
-        return true;
-      }
+    if (settled() || held_ != verdict::pending) return false;
+    failure_ = std::move(why);
+    if (hold_waits_) {
+      held_ = v;
+      return true;
     }
     verdict_.store(v, std::memory_order_release);
     after = take(point::settled);
   }
+  tell(after);
+  return true;
+}
+
+void op_base::tell(continuation* after) {
   if (timer::queue) timer::queue->remove(*this);
   wake_waiters();
   run_all(after);
-  return true;
 }
 
 void op_base::abort() {
@@ -133,15 +136,25 @@ void op_base::finish(failure f) {
   HOCKET_ASSERT(!finished());
   if (f.code && !f.exception) f = make_failure(f.code, to_string(info_) + ": " + f.code.message());
   mark_posted();
-  continuation* after = nullptr;
+  auto engine_failure = f.exception;
+  auto why = kept(std::move(f));
+  continuation* after_settling = nullptr;
+  continuation* after_finishing = nullptr;
+  bool first = false;
   {
     std::lock_guard const lock(lock_);
-    engine_failure_ = f.exception;
-    finished_.store(true, std::memory_order_release);
-    after = take(point::finished);
+    engine_failure_ = std::move(engine_failure);
+    if (first = !settled(); first) {
+      auto const held = held_ != verdict::pending;  // then failure_ was stored when the wait ended
+      if (!held) failure_ = std::move(why);
+      verdict_.store(held ? held_ : verdict::done, std::memory_order_release);
+      after_settling = take(point::settled);
+    }
+    finished_.store(true, std::memory_order_release);  // last: what has finished is settled
+    after_finishing = take(point::finished);
   }
-  settle(verdict::done, std::move(f));
-  run_all(after);
+  if (first) tell(after_settling);
+  run_all(after_finishing);
 }
 
 boost::system::error_code op_base::code() const noexcept {

@@ -128,6 +128,20 @@ TEST_CASE("a runtime dies with deadlines pending and its operations live on") {
   CHECK(w.get(long_enough) == 3);
 }
 
+TEST_CASE("a handle on a runtime that is gone has no thread and no deadlines") {
+  asio::io_context ctx;
+  std::optional<still_runtime> t(std::in_place);
+  auto const handle = t->rt.handle();
+  t.reset();
+  promise<int> p(ctx.get_executor());
+  auto w = p.get_work();
+  handle.arm(*w.state(), 0ns);
+  handle.wake();
+  CHECK(!handle.has_thread());
+  p.set(3);
+  CHECK(w.get(long_enough) == 3);
+}
+
 TEST_CASE("the progress thread fires deadlines by itself") {
   asio::io_context ctx;
   runtime rt;

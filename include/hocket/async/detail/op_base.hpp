@@ -168,6 +168,7 @@ class op_base : public pooled, private timer {
   void follow(continuation& c, point p) noexcept;
   void release() noexcept;
   bool settle(verdict v, failure f);
+  void tell(continuation* after);
   void wake_waiters();
   bool claim(waiter* w) noexcept;
 
