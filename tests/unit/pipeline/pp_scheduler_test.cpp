@@ -21,7 +21,7 @@ tensor stage_work(tensor const& x, int stage) {
   auto y = tensor::empty(x.dtype(), x.shape());
   auto const* from = x.const_data<std::int64_t>();
   auto* to = y.data<std::int64_t>();
-  for (std::int64_t i = 0; i < x.numel(); ++i) to[i] = 7 * from[i] + stage;
+  for (std::int64_t i = 0; i < x.numel(); ++i) to[i] = (3 * from[i] + stage) % 1'000'000'007;
   return y;
 }
 

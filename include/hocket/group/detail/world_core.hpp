@@ -60,7 +60,7 @@ class world_core : public std::enable_shared_from_this<world_core> {
 [[nodiscard]] world only_world();
 
 /// The group behind an endpoint that has joined.
-[[nodiscard]] process_group group_of(group_spec spec, std::shared_ptr<endpoint> at, runtime_handle rt,
-                                     port_ptr home);
+[[nodiscard]] process_group group_of(group_spec spec, std::shared_ptr<endpoint> at,
+                                     runtime_handle rt, port_ptr home);
 
 }  // namespace hocket::detail
