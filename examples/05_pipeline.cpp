@@ -17,7 +17,8 @@ asio::awaitable<hocket::tensor> stage_forward(hocket::host_stream& device, hocke
                                               int stage) {
   auto y = x.clone();
   auto forward = [&y, stage] {
-    for (std::int64_t i = 0; i < y.numel(); ++i) y.data<float>()[i] += static_cast<float>(stage + 1);
+    for (std::int64_t i = 0; i < y.numel(); ++i)
+      y.data<float>()[i] += static_cast<float>(stage + 1);
   };
   co_await device.run(forward);
   co_return y;

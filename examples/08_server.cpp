@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
-// A server of three ranks: rank 0 accepts requests, all ranks work on each, several are under way at
-// once. A request is a coroutine with a channel of its own.
+// A server of three ranks: rank 0 accepts requests, all ranks work on each, several are under way
+// at once. A request is a coroutine with a channel of its own.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -114,7 +114,9 @@ int main() {
     if (w.rank().value() == 0) co_await accept(w, device, door);
     if (w.rank().value() != 0) co_await follow(w, device);
   });
-  auto rethrow = [](std::exception_ptr e) { if (e) std::rethrow_exception(e); };
+  auto rethrow = [](std::exception_ptr e) {
+    if (e) std::rethrow_exception(e);
+  };
   for (char const* numbers : {"1 2 3 4 5 6 7", "10", "3 1 4 1 5 9 2 6"})
     asio::co_spawn(ctx, client(door.local_endpoint(), numbers), rethrow);
   ctx.run();

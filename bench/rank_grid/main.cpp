@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
-// How long does a rank need to know its groups? Yardstick: the lists themselves, made by the obvious
-// loop over all ranks.
+// How long does a rank need to know its groups? Yardstick: the lists themselves, made by the
+// obvious loop over all ranks.
 #include <hocket/topology/rank_grid.hpp>
 #include <map>
 #include <vector>

@@ -20,7 +20,8 @@ class competitors {
     entries_.push_back({std::move(name), repeats, std::move(run), {}});
   }
 
-  /// Runs all, `rounds` times after one warm-up, and prints a table: time and ratio to the yardstick.
+  /// Runs all, `rounds` times after one warm-up, and prints a table: time and ratio to the
+  /// yardstick.
   void print(char const* question, int rounds = 5) {
     for (int round = -1; round < rounds; ++round) {
       for (auto& e : entries_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
-// Does a busy group hold up the rest of the program? A coroutine that should wake every 5 ms runs on
-// the same thread as ranks that keep 1,000 operations in flight. Yardstick: the ticker alone.
+// Does a busy group hold up the rest of the program? A coroutine that should wake every 5 ms runs
+// on the same thread as ranks that keep 1,000 operations in flight. Yardstick: the ticker alone.
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -29,8 +29,8 @@ asio::awaitable<void> tick(std::vector<double>& late_ms, bool& over) {
     next += 5ms;
     timer.expires_at(next);
     co_await timer.async_wait(asio::use_awaitable);
-    late_ms.push_back(std::chrono::duration<double, std::milli>(
-                          std::chrono::steady_clock::now() - next).count());
+    late_ms.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - next).count());
   }
   over = true;
 }
@@ -57,8 +57,8 @@ asio::awaitable<void> busy_rank(world w, bool& over, long& done) {
 void report(char const* name, std::vector<double> late_ms, long done) {
   std::ranges::sort(late_ms);
   std::printf("  %-34s late by: median %.3f ms, 99 %% %.3f ms, worst %.3f ms; %ld operations\n",
-              name, late_ms[late_ms.size() / 2], late_ms[late_ms.size() * 99 / 100],
-              late_ms.back(), done);
+              name, late_ms[late_ms.size() / 2], late_ms[late_ms.size() * 99 / 100], late_ms.back(),
+              done);
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ std::unique_ptr<seeded_context::ready> seeded_context::draw() {
 
 bool seeded_context::pass_time() {
   auto next = runtime_.timers().next();
-  if (!sleeps_.empty()) next = std::min(next.value_or(sleeps_.begin()->first), sleeps_.begin()->first);
+  if (!sleeps_.empty())
+    next = std::min(next.value_or(sleeps_.begin()->first), sleeps_.begin()->first);
   if (!next) return false;
   if (*next > clock_.now()) clock_.advance(*next - clock_.now());
   while (!sleeps_.empty() && sleeps_.begin()->first <= clock_.now()) {

@@ -5,67 +5,25 @@
 #include <algorithm>
 
 #include "launch.hpp"
+#include "parts.hpp"
 
 namespace hocket {
-namespace {
 
+using detail::as_slice;
 using detail::calling;
 using detail::check_aliasing;
 using detail::check_supported;
 using detail::check_tensor;
+using detail::equal_parts;
+using detail::expect_parts;
 using detail::launch;
+using detail::match_part;
 using detail::set_print;
-
-void expect_shape(tensor const& t, shape const& right, char const* what) {
-  if (t.shape() == right) return;
-  throw error(errc::invalid_argument, fmt::format("{} is {}, but must be {}", what,
-                                                  to_string(t.shape()), to_string(right)));
-}
-
-void expect_dtype(tensor const& t, dtype right, char const* what) {
-  if (t.dtype() == right) return;
-  throw error(errc::invalid_argument,
-              fmt::format("{} is {}, but must be {}", what, name_of(t.dtype()), name_of(right)));
-}
-
-void expect_parts(split_plan const& plan, int n) {
-  if (plan.parts() == n) return;
-  throw error(errc::invalid_argument, fmt::format("the plan ({}) has {} parts, the group {} ranks",
-                                                  to_string(plan), plan.parts(), n));
-}
-
-// A part as a slice of the whole: [k, ...] of [n*k, ...], or [...] of [n, ...].
-tensor as_slice(tensor const& part, std::size_t whole_ndim) {
-  if (part.ndim() == whole_ndim && whole_ndim > 0) return part;
-  shape s;
-  s.append(1);
-  for (auto const extent : part.shape()) s.append(extent);
-  return part.reshape(s);
-}
-
-split_plan equal_parts(tensor const& part, int n) {
-  return make_split_plan(layout::strict, part.size(0) * n, n, 0);
-}
-
-// How this rank's part, of shape `part`, goes together with the whole where it has one.
-void match(request& r, tensor const& part, tensor const* whole, int rank) {
-  auto const full = r.plan->full_shape(part.shape());
-  expect_shape(part, r.plan->shard_shape(full, rank), "this rank's part");
-  if (whole != nullptr) {
-    expect_dtype(*whole, part.dtype(), "the whole");
-    expect_shape(*whole, full, "the whole");
-  }
-  set_print(r, part.dtype(), full);
-}
-
-}  // namespace
-
-#define HOCKET_CALL calling const c(*group_, *channel_, options, site)
 
 work<> process_group::broadcast(tensor t, member root, op_options const& options,
                                 std::source_location site) const {
   if (is_disabled()) return make_ready_work();
-  HOCKET_CALL;
+  calling const c(*group_, *channel_, options, site);
   return work<>(launch<detail::signal_op>(c, op_kind::broadcast, [&](request& r) {
     check_tensor(t, "the tensor");
     check_supported(c, op_kind::broadcast, t.dtype());
@@ -79,7 +37,7 @@ work<std::optional<tensor>> process_group::broadcast(std::optional<tensor> t, me
                                                      op_options const& options,
                                                      std::source_location site) const {
   if (is_disabled()) return make_ready_work<std::optional<tensor>>(nullptr, std::move(t));
-  HOCKET_CALL;
+  calling const c(*group_, *channel_, options, site);
   return work<std::optional<tensor>>(
       launch<detail::optional_tensor_op>(c, op_kind::broadcast, [&](request& r) {
         r.print.root = place_of(root).value();
@@ -94,14 +52,14 @@ work<std::optional<tensor>> process_group::broadcast(std::optional<tensor> t, me
 work<> process_group::all_gather(tensor out, tensor in, op_options const& options,
                                  std::source_location site) const {
   if (is_disabled()) return detail::copy_when_disabled(out, in, site);
-  HOCKET_CALL;
+  calling const c(*group_, *channel_, options, site);
   return work<>(launch<detail::signal_op>(c, op_kind::all_gather, [&](request& r) {
     check_tensor(in, "the input");
     check_tensor(out, "the output");
     check_supported(c, op_kind::all_gather, in.dtype());
     in = as_slice(in, out.ndim());
     r.plan = equal_parts(in, size());
-    match(r, in, &out, r.rank);
+    match_part(r, in, &out, r.rank);
     check_aliasing(in, out, &*r.plan, r.rank);
     r.in = std::move(in);
     r.out = std::move(out);
@@ -111,14 +69,14 @@ work<> process_group::all_gather(tensor out, tensor in, op_options const& option
 work<> process_group::all_gather_v(tensor out, tensor in, split_plan const& plan,
                                    op_options const& options, std::source_location site) const {
   if (is_disabled()) return detail::copy_when_disabled(out, in, site);
-  HOCKET_CALL;
+  calling const c(*group_, *channel_, options, site);
   return work<>(launch<detail::signal_op>(c, op_kind::all_gather, [&](request& r) {
     check_tensor(in, "the input");
     check_tensor(out, "the output");
     check_supported(c, op_kind::all_gather, in.dtype());
     expect_parts(plan, size());
     r.plan = plan;
-    match(r, in, &out, r.rank);
+    match_part(r, in, &out, r.rank);
     check_aliasing(in, out, &plan, r.rank);
     r.in = std::move(in);
     r.out = std::move(out);
@@ -146,7 +104,7 @@ work<> gather(calling const& c, tensor out, tensor in, split_plan const* plan, m
       if (here && out.ndim() == in.ndim() + 1) in = as_slice(in, out.ndim());
       if (here && out.ndim() == in.ndim()) r.plan = equal_parts(in, g.size());
     }
-    match(r, in, here ? &out : nullptr, r.rank);
+    match_part(r, in, here ? &out : nullptr, r.rank);
     if (plan == nullptr) {  // compared by count alone, for the same reason
       r.print.shape_hash = 0;
       r.print.plan_hash = 0;
@@ -173,7 +131,7 @@ work<> scatter(calling const& c, tensor out, tensor in, split_plan const* plan, 
       if (here && in.ndim() == out.ndim() + 1) out = as_slice(out, in.ndim());
       r.plan = equal_parts(out, g.size());
     }
-    match(r, out, here ? &in : nullptr, r.rank);
+    match_part(r, out, here ? &in : nullptr, r.rank);
     if (plan == nullptr) {
       r.print.shape_hash = 0;
       r.print.plan_hash = 0;
@@ -190,28 +148,28 @@ work<> scatter(calling const& c, tensor out, tensor in, split_plan const* plan, 
 work<> process_group::gather(tensor out, tensor in, member root, op_options const& options,
                              std::source_location site) const {
   if (is_disabled()) return detail::copy_when_disabled(out, in, site);
-  HOCKET_CALL;
+  calling const c(*group_, *channel_, options, site);
   return detail::gather(c, std::move(out), std::move(in), nullptr, root, *this);
 }
 
 work<> process_group::gather_v(tensor out, tensor in, split_plan const& plan, member root,
                                op_options const& options, std::source_location site) const {
   if (is_disabled()) return detail::copy_when_disabled(out, in, site);
-  HOCKET_CALL;
+  calling const c(*group_, *channel_, options, site);
   return detail::gather(c, std::move(out), std::move(in), &plan, root, *this);
 }
 
 work<> process_group::scatter(tensor out, tensor in, member root, op_options const& options,
                               std::source_location site) const {
   if (is_disabled()) return detail::copy_when_disabled(out, in, site);
-  HOCKET_CALL;
+  calling const c(*group_, *channel_, options, site);
   return detail::scatter(c, std::move(out), std::move(in), nullptr, root, *this);
 }
 
 work<> process_group::scatter_v(tensor out, tensor in, split_plan const& plan, member root,
                                 op_options const& options, std::source_location site) const {
   if (is_disabled()) return detail::copy_when_disabled(out, in, site);
-  HOCKET_CALL;
+  calling const c(*group_, *channel_, options, site);
   return detail::scatter(c, std::move(out), std::move(in), &plan, root, *this);
 }
 
@@ -220,14 +178,14 @@ work<std::optional<tensor>> process_group::scatter(std::optional<tensor> whole, 
                                                    op_options const& options,
                                                    std::source_location site) const {
   if (is_disabled()) return make_ready_work<std::optional<tensor>>(nullptr, std::move(whole));
-  HOCKET_CALL;
+  calling const c(*group_, *channel_, options, site);
   return work<std::optional<tensor>>(
       launch<detail::optional_tensor_op>(c, op_kind::scatter, [&](request& r) {
         r.print.root = place_of(root).value();
         r.takes_any_shape = true;
         // All members say how and along which dimension, though only the root has a shape.
-        r.print.plan_hash = (static_cast<std::uint64_t>(dim) << 8) + 1 +
-                            static_cast<std::uint64_t>(how);
+        r.print.plan_hash =
+            (static_cast<std::uint64_t>(dim) << 8) + 1 + static_cast<std::uint64_t>(how);
         if (r.rank != r.print.root || !whole) return;
         check_tensor(*whole, "the tensor");
         r.plan = make_split_plan(how, whole->shape(), size(), dim);
@@ -238,10 +196,15 @@ work<std::optional<tensor>> process_group::scatter(std::optional<tensor> whole, 
 
 work<> process_group::barrier(op_options const& options, std::source_location site) const {
   if (is_disabled()) return make_ready_work();
-  HOCKET_CALL;
+  calling const c(*group_, *channel_, options, site);
   return work<>(launch<detail::signal_op>(c, op_kind::barrier, [](request&) {}));
 }
 
-#undef HOCKET_CALL
+work<> process_group::monitored_barrier(op_options const& options,
+                                        std::source_location site) const {
+  if (is_disabled()) return make_ready_work();
+  calling const c(*group_, *channel_, options, site);
+  return work<>(launch<detail::signal_op>(c, op_kind::monitored_barrier, [](request&) {}));
+}
 
 }  // namespace hocket

@@ -4,36 +4,42 @@
 
 namespace hocket {
 
-char const* name_of(reduction r) noexcept {
-  switch (r) {
-    case reduction::sum: return "sum";
-    case reduction::product: return "product";
-    case reduction::min: return "min";
-    case reduction::max: return "max";
-    case reduction::average: return "average";
-    case reduction::bit_and: return "bit_and";
-    case reduction::bit_or: return "bit_or";
-    case reduction::bit_xor: return "bit_xor";
-  }
-  return "unknown";
-}
-
 char const* name_of(op_kind k) noexcept {
   switch (k) {
-    case op_kind::barrier: return "barrier";
-    case op_kind::broadcast: return "broadcast";
-    case op_kind::all_gather: return "all_gather";
-    case op_kind::gather: return "gather";
-    case op_kind::scatter: return "scatter";
-    case op_kind::reduce: return "reduce";
-    case op_kind::all_reduce: return "all_reduce";
-    case op_kind::reduce_scatter: return "reduce_scatter";
-    case op_kind::all_to_all: return "all_to_all";
-    case op_kind::broadcast_object: return "broadcast_object";
-    case op_kind::gather_objects: return "gather_objects";
-    case op_kind::scatter_objects: return "scatter_objects";
-    case op_kind::send: return "send";
-    case op_kind::recv: return "recv";
+    case op_kind::barrier:
+      return "barrier";
+    case op_kind::broadcast:
+      return "broadcast";
+    case op_kind::all_gather:
+      return "all_gather";
+    case op_kind::gather:
+      return "gather";
+    case op_kind::scatter:
+      return "scatter";
+    case op_kind::reduce:
+      return "reduce";
+    case op_kind::all_reduce:
+      return "all_reduce";
+    case op_kind::reduce_scatter:
+      return "reduce_scatter";
+    case op_kind::all_to_all:
+      return "all_to_all";
+    case op_kind::broadcast_object:
+      return "broadcast_object";
+    case op_kind::gather_objects:
+      return "gather_objects";
+    case op_kind::scatter_objects:
+      return "scatter_objects";
+    case op_kind::send:
+      return "send";
+    case op_kind::recv:
+      return "recv";
+    case op_kind::send_object:
+      return "send_object";
+    case op_kind::recv_object:
+      return "recv_object";
+    case op_kind::monitored_barrier:
+      return "monitored_barrier";
   }
   return "unknown";
 }
@@ -54,20 +60,37 @@ struct compared {
 // each other when they meet, by dtype and count.
 constexpr compared fields_of(op_kind k) noexcept {
   switch (k) {
-    case op_kind::barrier: return {false, false, false};
-    case op_kind::broadcast: return {true, true, false};
-    case op_kind::all_gather: return {false, true, false};
-    case op_kind::gather: return {true, true, false};
-    case op_kind::scatter: return {true, true, false};
-    case op_kind::reduce: return {true, true, true};
-    case op_kind::all_reduce: return {false, true, true};
-    case op_kind::reduce_scatter: return {false, true, true};
-    case op_kind::all_to_all: return {false, true, false};
-    case op_kind::broadcast_object: return {true, false, false};
-    case op_kind::gather_objects: return {true, false, false};
-    case op_kind::scatter_objects: return {true, false, false};
+    case op_kind::barrier:
+    case op_kind::monitored_barrier:
+      return {false, false, false};
+    case op_kind::broadcast:
+      return {true, true, false};
+    case op_kind::all_gather:
+      return {false, true, false};
+    case op_kind::gather:
+      return {true, true, false};
+    case op_kind::scatter:
+      return {true, true, false};
+    case op_kind::reduce:
+      return {true, true, true};
+    case op_kind::all_reduce:
+      return {false, true, true};
+    case op_kind::reduce_scatter:
+      return {false, true, true};
+    case op_kind::all_to_all:
+      return {false, true, false};
+    case op_kind::broadcast_object:
+      return {true, false, false};
+    case op_kind::gather_objects:
+      return {true, false, false};
+    case op_kind::scatter_objects:
+      return {true, false, false};
     case op_kind::send:
-    case op_kind::recv: return {false, true, false};
+    case op_kind::recv:
+      return {false, true, false};
+    case op_kind::send_object:
+    case op_kind::recv_object:
+      return {false, false, false};
   }
   return {true, true, true};
 }
@@ -89,13 +112,20 @@ difference compare(fingerprint const& a, fingerprint const& b) noexcept {
 
 char const* describe(difference d) noexcept {
   switch (d) {
-    case difference::none: return "they agree";
-    case difference::kind: return "the ranks called different operations";
-    case difference::root: return "the roots differ";
-    case difference::dtype: return "the dtypes differ";
-    case difference::shape: return "the shapes differ";
-    case difference::reduction: return "the reductions differ";
-    case difference::plan: return "the split plans differ";
+    case difference::none:
+      return "they agree";
+    case difference::kind:
+      return "the ranks called different operations";
+    case difference::root:
+      return "the roots differ";
+    case difference::dtype:
+      return "the dtypes differ";
+    case difference::shape:
+      return "the shapes differ";
+    case difference::reduction:
+      return "the reductions differ";
+    case difference::plan:
+      return "the split plans differ";
   }
   return "unknown";
 }

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <hocket/async/detail/stop_link.hpp>
 
 namespace hocket::detail {
 
 void describe_call(calling const& c, op_base& op, request& r, op_kind kind) {
-  bool const is_message = kind == op_kind::send || kind == op_kind::recv;
-  auto& counter = is_message ? c.channel.next_message : c.channel.next_sequence;
+  auto& counter = is_send(kind) || is_recv(kind) ? c.channel.next_message : c.channel.next_sequence;
   r.print.kind = kind;
   r.rank = c.group.spec.rank.value();
   r.channel = c.channel.id;
@@ -36,25 +36,31 @@ void submit(calling const& c, op_base& op, request& r) {
     }
     r.local = make_failure(r.local.code, to_string(op.info()) + ": " + why);
     r.in = r.out = tensor();
+    r.attachments.clear();
+    r.parcels.clear();
   }
   if (c.channel.closed.load(std::memory_order_acquire)) {
-    op.finish(make_failure(make_error_code(errc::group_closed),
-                           fmt::format("{}: channel {} was closed here", to_string(op.info()),
-                                       c.channel.id)));
+    op.finish(make_failure(
+        make_error_code(errc::group_closed),
+        fmt::format("{}: channel {} was closed here", to_string(op.info()), c.channel.id)));
     return;
   }
   for (tensor const* t : {&r.in, &r.out})
     if (t->defined() && t->is_unowned()) op.hold_waits_until_finished();
   if (r.in.defined()) r.reads = read_lease(r.in.storage());
-  if (r.out.defined() && !r.out.same_object(r.in)) r.writes = write_lease(r.out.storage());
+  if (r.out.defined()) r.writes = write_lease(r.out.storage());
+  for (auto const& t : r.attachments) r.attachment_reads.emplace_back(t.storage());
+  for (auto const& p : r.parcels)
+    for (auto const& t : p.tensors) r.attachment_reads.emplace_back(t.storage());
   r.ready = c.options.after();
 
-  auto const limit = c.options.deadline().value_or(c.group.deadline.load(std::memory_order_relaxed));
+  auto const limit =
+      c.options.deadline().value_or(c.group.deadline.load(std::memory_order_relaxed));
   r.limit = limit;
   op_ref const keep(&op);  // the engine may end it before this returns
-  if (limit > clock::duration::zero() && limit != clock::duration::max())
-    c.group.rt.arm(op, limit);
+  if (limit > clock::duration::zero() && limit != clock::duration::max()) c.group.rt.arm(op, limit);
   intrusive_ptr_add_ref(&op);  // the engine's, until request::complete
+  cancel_on_stop(op, c.options.stop());
   c.group.endpoint->submit(r);
   if (limit <= clock::duration::zero()) op.expire();  // no effect on what is done already
 }
@@ -62,9 +68,8 @@ void submit(calling const& c, op_base& op, request& r) {
 void check_tensor(tensor const& t, char const* what) {
   if (!t.defined()) throw error(errc::invalid_argument, fmt::format("{} is undefined", what));
   if (t.device().kind != device_kind::host)
-    throw error(errc::unsupported,
-                fmt::format("{} is on {}, this group moves host memory", what,
-                            to_string(t.device())));
+    throw error(errc::unsupported, fmt::format("{} is on {}, this group moves host memory", what,
+                                               to_string(t.device())));
 }
 
 void check_supported(calling const& c, op_kind kind, dtype type, reduction red) {
@@ -79,8 +84,8 @@ void check_aliasing(tensor const& in, tensor const& out, split_plan const* plan,
     auto const pieces = plan->pieces(part);
     if (pieces.size() == 0) return;
     if (pieces.size() == 1 && pieces[0].length == plan->part_size(part)) {
-      auto const own = out.slice(static_cast<std::int64_t>(plan->dim()), pieces[0].full_start,
-                                 pieces[0].length);
+      auto const own =
+          out.slice(static_cast<std::int64_t>(plan->dim()), pieces[0].full_start, pieces[0].length);
       if (own.storage_offset() == in.storage_offset() && own.shape() == in.shape() &&
           std::ranges::equal(own.strides(), in.strides()))
         return;
@@ -89,6 +94,15 @@ void check_aliasing(tensor const& in, tensor const& out, split_plan const* plan,
   throw error(errc::invalid_argument,
               fmt::format("input {} overlaps output {} but is not exactly rank {}'s part of it",
                           brief(in), brief(out), part));
+}
+
+void check_in_place(tensor const& in, tensor const& out) {
+  if (!in.overlaps(out)) return;
+  if (in.shares_storage(out) && in.storage_offset() == out.storage_offset() &&
+      in.shape() == out.shape() && std::ranges::equal(in.strides(), out.strides()))
+    return;
+  throw error(errc::invalid_argument, fmt::format("input {} overlaps output {} but is not the same",
+                                                  brief(in), brief(out)));
 }
 
 void set_print(request& r, dtype type, shape const& whole) {

@@ -30,10 +30,11 @@ void submit(calling const& c, op_base& op, request& r);
 /// Throws unless `t` is a defined tensor that the engine can read or write.
 void check_tensor(tensor const& t, char const* what);
 /// Throws unless the engine supports it.
-void check_supported(calling const& c, op_kind kind, dtype type,
-                     reduction red = reduction::sum);
+void check_supported(calling const& c, op_kind kind, dtype type, reduction red = reduction::sum);
 /// Throws if two tensors share elements, except where `in` is exactly the member's part of `out`.
 void check_aliasing(tensor const& in, tensor const& out, split_plan const* plan, int part);
+/// Throws if two tensors share elements, except where they are the same.
+void check_in_place(tensor const& in, tensor const& out);
 /// A gather or scatter of one member.
 [[nodiscard]] work<> copy_when_disabled(tensor const& out, tensor const& in,
                                         std::source_location site);

@@ -34,8 +34,9 @@ group_rank process_group::place_of(member m) const {
                 fmt::format("world rank {} is not in group {}", m.value(), label()));
   }
   if (m.value() >= 0 && m.value() < size()) return group_rank(m.value());
-  throw error(errc::not_a_member, fmt::format("group rank {} is not in group {}, which has {} ranks",
-                                              m.value(), label(), size()));
+  throw error(errc::not_a_member,
+              fmt::format("group rank {} is not in group {}, which has {} ranks", m.value(),
+                          label(), size()));
 }
 
 boost::asio::any_io_executor process_group::get_executor() const {

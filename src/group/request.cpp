@@ -10,6 +10,7 @@ void request::complete(detail::failure f) noexcept {
   detail::op_ref const last(op, false);
   writes.release();
   reads.release();
+  attachment_reads.clear();
   ready = event();
   in = tensor();  // the caller's handle keeps the result only
   last->finish(std::move(f));
@@ -17,11 +18,10 @@ void request::complete(detail::failure f) noexcept {
 
 std::string describe(request const& r) {
   std::string what;
-  if (r.print.kind != op_kind::send && r.in.defined()) {
-    what = " " + brief(r.in);
-  } else if (r.in.defined() || r.out.defined()) {
+  if (r.in.defined() || r.out.defined()) {
     what = " " + brief(r.in.defined() ? r.in : r.out);
   }
+  if (is_reducing(r.print.kind)) what += fmt::format(" {}", name_of(r.print.reduction));
   if (r.print.root >= 0) what += fmt::format(" root {}", r.print.root);
   if (r.plan) what += fmt::format(" ({})", to_string(*r.plan));
   return fmt::format("rank {} {}{} ({})", r.rank, name_of(r.print.kind), what,

@@ -5,7 +5,6 @@
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
-
 #include <cstdint>
 #include <hocket/async/clock.hpp>
 #include <hocket/async/promise.hpp>
@@ -30,7 +29,8 @@ namespace hocket {
 ///     ranks.spawn(rank_main);      // sleeps by `co_await ctx.sleep(10ms)`
 ///     ctx.run();
 ///
-/// Everything must stay on this context: other threads would bring their own order. Not thread-safe.
+/// Everything must stay on this context: other threads would bring their own order. Not
+/// thread-safe.
 class seeded_context : public boost::asio::execution_context {
  public:
   class executor_type;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-
 #include <cstdint>
 #include <hocket/async/runtime.hpp>
 #include <hocket/async/work.hpp>
@@ -37,7 +36,8 @@ class endpoint {
   /// Who or what the request still waits for: "rank 2 has not called it".
   [[nodiscard]] virtual std::string missing(request const& r) const = 0;
 
-  /// This rank calls no more operations on the channel; its state is dropped when all have closed it.
+  /// This rank calls no more operations on the channel; its state is dropped when all have closed
+  /// it.
   virtual void close_channel(std::uint64_t channel) noexcept = 0;
 
   /// Ends all operations of all members, present and future, with `errc::revoked`.
@@ -49,10 +49,10 @@ class endpoint {
 
 /// What a member says to join a group.
 struct group_spec {
-  std::string name;      ///< equal on all members
+  std::string name;  ///< equal on all members
   std::uint64_t epoch = 0;
   rank_group members;
-  group_rank rank;       ///< this member's place
+  group_rank rank;                                    ///< this member's place
   clock::duration deadline = clock::duration::max();  ///< for joining, and then for operations
 };
 
@@ -62,8 +62,7 @@ class engine {
   virtual ~engine() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Done when all members have joined. `home`: where its waits are delivered.
-  [[nodiscard]] virtual work<std::shared_ptr<endpoint>> join(group_spec spec,
-                                                             detail::port_ptr home,
+  [[nodiscard]] virtual work<std::shared_ptr<endpoint>> join(group_spec spec, detail::port_ptr home,
                                                              std::source_location site) = 0;
 };
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <hocket/group/reduction.hpp>
+#include <hocket/tensor/reduction.hpp>
 #include <hocket/tensor/dtype.hpp>
 #include <hocket/tensor/shape.hpp>
 
@@ -24,7 +24,20 @@ enum class op_kind : std::uint8_t {
   scatter_objects,
   send,
   recv,
+  send_object,
+  recv_object,
+  monitored_barrier,
 };
+
+[[nodiscard]] constexpr bool is_send(op_kind k) noexcept {
+  return k == op_kind::send || k == op_kind::send_object;
+}
+[[nodiscard]] constexpr bool is_recv(op_kind k) noexcept {
+  return k == op_kind::recv || k == op_kind::recv_object;
+}
+[[nodiscard]] constexpr bool is_reducing(op_kind k) noexcept {
+  return k == op_kind::reduce || k == op_kind::all_reduce || k == op_kind::reduce_scatter;
+}
 
 [[nodiscard]] char const* name_of(op_kind k) noexcept;
 

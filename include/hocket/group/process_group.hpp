@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <hocket/async/op_options.hpp>
 #include <hocket/async/work.hpp>
+#include <hocket/group/batch.hpp>
 #include <hocket/group/detail/group_op.hpp>
 #include <hocket/group/group_options.hpp>
 #include <hocket/group/member.hpp>
@@ -106,6 +107,42 @@ class process_group {
   /// Done when all members have called it.
   work<> barrier(op_options const& options = {},
                  std::source_location site = std::source_location::current()) const;
+  /// A barrier that is over for all members when one's deadline passes: those that came get
+  /// `errc::timed_out`, and so do later ones; the text names who had not come.
+  work<> monitored_barrier(op_options const& options = {},
+                           std::source_location site = std::source_location::current()) const;
+
+  // -- reductions: `is_reducible` says which; alike on all members, bit for bit, and from run to run
+  /// The reduction of all members' `t` replaces it everywhere.
+  work<> all_reduce(tensor t, reduction how = reduction::sum, op_options const& options = {},
+                    std::source_location site = std::source_location::current()) const;
+  /// Into `out`; the same tensor as `in`, or without elements in common.
+  work<> all_reduce(tensor out, tensor in, reduction how = reduction::sum,
+                    op_options const& options = {},
+                    std::source_location site = std::source_location::current()) const;
+  /// Like it with the result on the root only; `out` is used there only.
+  work<> reduce(tensor out, tensor in, reduction how, member root, op_options const& options = {},
+                std::source_location site = std::source_location::current()) const;
+  /// The reduction of all members' `in`, cut along dimension 0: `out` is this member's equal part
+  /// of it, and may be that part of `in`.
+  work<> reduce_scatter(tensor out, tensor in, reduction how = reduction::sum,
+                        op_options const& options = {},
+                        std::source_location site = std::source_location::current()) const;
+  /// Parts of any sizes. Where the plan pads, padding in `out` is left as it is.
+  work<> reduce_scatter_v(tensor out, tensor in, split_plan const& plan,
+                          reduction how = reduction::sum, op_options const& options = {},
+                          std::source_location site = std::source_location::current()) const;
+
+  // -- exchanges
+  /// Dimension 0 of `in` holds an equal part for each member, that of `out` one from each, in group
+  /// order. They may be the same tensor.
+  work<> all_to_all(tensor out, tensor in, op_options const& options = {},
+                    std::source_location site = std::source_location::current()) const;
+  /// Parts of any sizes, also none: `sent` cuts `in`, `received` cuts `out`, along one dimension.
+  /// What a member sends must be what the other expects, else `errc::mismatch` on all.
+  work<> all_to_all_v(tensor out, split_plan const& received, tensor in, split_plan const& sent,
+                      op_options const& options = {},
+                      std::source_location site = std::source_location::current()) const;
 
   // -- point to point: matched by (sender, tag) in the order of the calls
   /// Done when matched with a receive and copied, at every size. Not `[[nodiscard]]`: the
@@ -120,12 +157,36 @@ class process_group {
       source from, op_options const& options = {},
       std::source_location site = std::source_location::current()) const;
 
+  /// Starts all of them; done when all are, also where some fail. The result is what was received,
+  /// in the order of the receives in the batch.
+  work<std::vector<tensor>> run(
+      batch b, std::source_location site = std::source_location::current()) const;
+
   // -- objects; for values of a program, not for high-volume activations: they are encoded
   /// The root's value on every member; what the others pass is not used. An empty root is
   /// `errc::invalid_argument` there and `errc::peer_failed` elsewhere.
   template <class T>
   [[nodiscard]] work<T> broadcast_object(
       std::optional<T> value, member root, op_options const& options = {},
+      std::source_location site = std::source_location::current()) const;
+
+  /// Everybody's value, in group order, on the root; nothing elsewhere.
+  template <class T>
+  [[nodiscard]] work<std::vector<T>> gather_objects(
+      T value, member root, op_options const& options = {},
+      std::source_location site = std::source_location::current()) const;
+  /// One of the root's values for each member; what the others pass is not used.
+  template <class T>
+  [[nodiscard]] work<T> scatter_objects(
+      std::vector<T> values, member root, op_options const& options = {},
+      std::source_location site = std::source_location::current()) const;
+  /// Matched like `send`, with `recv_object` only.
+  template <class T>
+  work<> send_object(T const& value, member to, op_options const& options = {},
+                     std::source_location site = std::source_location::current()) const;
+  template <class T>
+  [[nodiscard]] work<T> recv_object(
+      source from, op_options const& options = {},
       std::source_location site = std::source_location::current()) const;
 
   /// Ends all operations of all members, present and future, with `errc::revoked`.

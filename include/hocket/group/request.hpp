@@ -6,6 +6,7 @@
 #include <hocket/async/detail/op_state.hpp>
 #include <hocket/async/event.hpp>
 #include <hocket/group/fingerprint.hpp>
+#include <hocket/group/parcel.hpp>
 #include <hocket/tensor/split_plan.hpp>
 #include <hocket/tensor/storage.hpp>
 #include <hocket/tensor/tensor.hpp>
@@ -22,29 +23,32 @@ struct request {
 
   // -- what the caller asked for
   fingerprint print;
-  int rank = 0;                     ///< the calling member's group rank
-  int peer = any_peer;              ///< of a send or receive
-  std::uint64_t tag = 0;            ///< of a send or receive
-  tensor in;                        ///< what this rank gives; undefined: nothing
-  tensor out;                       ///< where the result goes
-  bool takes_any_shape = false;     ///< `out` is made by the engine, like the sender's tensor
-  std::optional<split_plan> plan;   ///< how the whole is cut into the members' parts
-  std::vector<tensor> attachments;  ///< tensors of an object, beside its bytes in `in` or `out`
-  event ready;                      ///< the buffers may be touched after this mark
-  detail::failure local;            ///< set: this rank cannot take part, and why
+  int rank = 0;                        ///< the calling member's group rank
+  int peer = any_peer;                 ///< of a send or receive
+  std::uint64_t tag = 0;               ///< of a send or receive
+  tensor in;                           ///< what this rank gives; undefined: nothing
+  tensor out;                          ///< where the result goes
+  bool takes_any_shape = false;        ///< `out` is made by the engine, like the sender's tensor
+  std::optional<split_plan> plan;      ///< how the whole is cut into the members' parts
+  std::optional<split_plan> received;  ///< of an exchange: how `out` is cut, where `plan` cuts `in`
+  std::vector<tensor> attachments;     ///< tensors of an object, beside its bytes in `in` or `out`
+  std::vector<parcel> parcels;         ///< one object for, or from, each member
+  event ready;                         ///< the buffers may be touched after this mark
+  detail::failure local;               ///< set: this rank cannot take part, and why
 
   // -- for the engine
   std::uint64_t channel = 0;
   std::uint64_t sequence = 0;
   detail::op_base* op = nullptr;
   clock::duration limit = clock::duration::max();  ///< of this op's deadline, for its story
-  bool buffers_ready = true;   ///< `ready` has come
+  bool buffers_ready = true;                       ///< `ready` has come
   bool decided = false;        ///< moving or ended: nothing can change that any more
   void* where = nullptr;       ///< what it waits in
   request* partner = nullptr;  ///< of a matched message
   request* next = nullptr;
   write_lease writes;  // of `out`
   read_lease reads;    // of `in`
+  std::vector<read_lease> attachment_reads;
 
   /// The op's end: leases go, then waits are told. The engine's reference is released, so the
   /// request may be gone when this returns.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-
 #include <hocket/async/runtime.hpp>
 #include <hocket/group/group_options.hpp>
 #include <hocket/group/process_group.hpp>
@@ -39,8 +38,9 @@ class world {
   std::shared_ptr<detail::world_core> core_;
 };
 
-/// Makes a group of some ranks, in the order of the list. Only the members call; done when all have.
-/// A caller outside the list gets `errc::not_a_member`, members that disagree `errc::mismatch`.
+/// Makes a group of some ranks, in the order of the list. Only the members call; done when all
+/// have. A caller outside the list gets `errc::not_a_member`, members that disagree
+/// `errc::mismatch`.
 [[nodiscard]] work<process_group> make_group(
     world const& w, rank_group const& members, group_options const& options = {},
     std::source_location site = std::source_location::current());

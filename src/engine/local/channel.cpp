@@ -21,7 +21,7 @@ void channel::submit(request& r, decisions& d) {
   bool const message = is_message(r.print.kind);
   auto const& out_of_step = meetings_.out_of_step();
   if (out_of_step.exception && (message || meetings_.is_too_late(r))) return d.end(r, out_of_step);
-  if (message) return r.print.kind == op_kind::send ? mailroom_.send(r, d) : mailroom_.recv(r, d);
+  if (message) return is_send(r.print.kind) ? mailroom_.send(r, d) : mailroom_.recv(r, d);
   bool const was_in_step = !out_of_step.exception;
   meetings_.meet(r, d);
   if (was_in_step && out_of_step.exception)
@@ -29,6 +29,7 @@ void channel::submit(request& r, decisions& d) {
 }
 
 void channel::withdraw(request& r, decisions& d) {
+  if (r.print.kind == op_kind::monitored_barrier) return meetings_.give_up(r, d);
   if (mailroom_.withdraw(r)) d.end(r, detail::make_failure(operation_aborted(), "withdrawn"));
 }
 
@@ -64,9 +65,9 @@ bool channel::is_done() const noexcept {
 
 std::string channel::missing(request const& r) {
   auto const& all = members_.all();
-  if (r.print.kind == op_kind::send)
+  if (is_send(r.print.kind))
     return fmt::format("{} has not received it (tag {})", all.name_rank(r.peer), r.tag);
-  if (r.print.kind == op_kind::recv)
+  if (is_recv(r.print.kind))
     return fmt::format("no message with tag {} has come from {}", r.tag,
                        r.peer == request::any_peer ? "any rank" : all.name_rank(r.peer));
   auto const ranks = meetings_.missing(r.sequence);

@@ -23,6 +23,7 @@ class channel {
   channel& operator=(channel const&) = delete;
 
   void submit(request& r, decisions& d);
+  /// The waits of the request were ended.
   void withdraw(request& r, decisions& d);
   void buffers_ready(request& r, std::exception_ptr const& e, decisions& d);
   void close(int rank, decisions& d);
@@ -48,8 +49,6 @@ class channel {
 /// The mark that a request was to wait for has failed: it cannot take part.
 void fail_for_mark(request& r, std::exception_ptr const& e);
 
-[[nodiscard]] constexpr bool is_message(op_kind k) noexcept {
-  return k == op_kind::send || k == op_kind::recv;
-}
+[[nodiscard]] constexpr bool is_message(op_kind k) noexcept { return is_send(k) || is_recv(k); }
 
 }  // namespace hocket::local

@@ -84,7 +84,7 @@ void hub::submit(request& r) noexcept {
 }
 
 void hub::withdraw(request& r) noexcept {
-  if (r.print.kind != op_kind::recv) return;
+  if (!is_recv(r.print.kind) && r.print.kind != op_kind::monitored_barrier) return;
   decisions d(*this);
   {
     std::lock_guard const lock(mutex_);

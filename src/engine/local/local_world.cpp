@@ -17,18 +17,8 @@
 namespace hocket {
 namespace local {
 
-bool local_endpoint::supports(op_kind kind, dtype, reduction) const noexcept {
-  switch (kind) {
-    case op_kind::reduce:
-    case op_kind::all_reduce:
-    case op_kind::reduce_scatter:
-    case op_kind::all_to_all:
-    case op_kind::gather_objects:
-    case op_kind::scatter_objects:
-      return false;
-    default:
-      return true;
-  }
+bool local_endpoint::supports(op_kind kind, dtype type, reduction red) const noexcept {
+  return !is_reducing(kind) || is_reducible(type, red);
 }
 
 namespace {

@@ -123,6 +123,14 @@ void mailroom::pair(request& send, request& recv, decisions& d) {
     d.end(other, other.local.exception ? other.local : members_.all().failed_peer(failed));
     return d.end(failed, failed.local);
   }
+  if ((send.print.kind == op_kind::send_object) != (recv.print.kind == op_kind::recv_object)) {
+    auto const f = make_failure(make_error_code(errc::mismatch),
+                                fmt::format("{}: {}, {}: one is an object, the other a tensor",
+                                            members_.all().place(recv), describe(send),
+                                            describe(recv)));
+    d.end(send, f);
+    return d.end(recv, f);
+  }
   bool const same_type = send.print.dtype == recv.print.dtype;
   if (!recv.takes_any_shape && !(same_type && send.print.count == recv.print.count)) {
     auto const f = make_failure(
@@ -145,7 +153,7 @@ void mailroom::pair(request& send, request& recv, decisions& d) {
 bool mailroom::withdraw(request& r) noexcept { return box_of(r.rank).recvs.remove(r); }
 
 void mailroom::buffers_ready(request& r, std::exception_ptr const& e, decisions& d) {
-  bool const sends = r.print.kind == op_kind::send;
+  bool const sends = is_send(r.print.kind);
   r.buffers_ready = true;
   if (r.partner == nullptr) {
     if (e) fail_with_note(r, sends ? box_of(r.peer).sends : box_of(r.rank).recvs, true, d);

@@ -25,6 +25,8 @@ class meetings {
   void meet(request& r, decisions& d);
   /// The buffers of `r` may be touched from now on; or never, because of `e`.
   void buffers_ready(request& r, std::exception_ptr const& e, decisions& d);
+  /// The waits of a monitored barrier were ended: it is over, for everybody.
+  void give_up(request& r, decisions& d);
   void member_left(int rank, decisions& d);
   /// Ends everything that does not run yet.
   void end_all(std::function<detail::failure(request const&)> const& why, decisions& d);

@@ -5,9 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <hocket/detail/assert.hpp>
 #include <hocket/error.hpp>
 #include <hocket/tensor/copy.hpp>
 #include <new>
+#include <utility>
+#include <vector>
+
+#include "reducing.hpp"
 
 namespace hocket::local {
 namespace {
@@ -15,12 +20,6 @@ namespace {
 bool same_place(tensor const& a, tensor const& b) {
   return a.numel() == 0 || (a.const_bytes() == b.const_bytes() && a.shape() == b.shape() &&
                             std::ranges::equal(a.strides(), b.strides()));
-}
-
-// A part with the dimensions of the whole: [k] beside [n, k] becomes [1, k].
-tensor part_like(tensor const& part, tensor const& whole, split_plan const& plan, int r) {
-  if (part.ndim() == whole.ndim()) return part;
-  return part.reshape(plan.shard_shape(whole.shape(), r));
 }
 
 void copy_to(request& to, tensor const& dst, tensor const& src) {
@@ -75,22 +74,85 @@ void broadcast_from(request& root, std::span<request* const> parts) {
   }
 }
 
+std::vector<tensor> clones_of(std::vector<tensor> const& tensors) {
+  std::vector<tensor> made;
+  for (auto const& t : tensors) made.push_back(t.clone());
+  return made;
+}
+
+// A received object shares the bytes, which are never written again, and has tensors of its own.
+void copy_object(request& to, request const& from) {
+  to.out = from.in;
+  to.attachments = clones_of(from.attachments);
+}
+
 void broadcast_object_from(request& root, std::span<request* const> parts) {
-  for (request* to : parts) {
-    to->out = root.in;  // encoded bytes are never written again: shared
-    if (to == &root) continue;
-    to->attachments.clear();
-    for (auto const& t : root.attachments) to->attachments.push_back(t.clone());
+  for (request* to : parts)
+    if (to != &root) copy_object(*to, root);
+  root.out = root.in;
+}
+
+void gather_objects_into(request& root, std::span<request* const> parts) {
+  for (request* from : parts) {
+    parcel p;
+    p.bytes = from->in;
+    p.tensors = from == &root ? from->attachments : clones_of(from->attachments);
+    root.parcels.push_back(std::move(p));
   }
 }
 
+void scatter_objects_from(request& root, std::span<request* const> parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parcel& p = root.parcels[i];
+    parts[i]->out = p.bytes;
+    parts[i]->attachments = parts[i] == &root ? std::move(p.tensors) : clones_of(p.tensors);
+  }
+  root.parcels.clear();
+}
+
+// One side's part of an exchange, which lies in one piece, if it has any elements.
+tensor part_of(tensor const& t, split_plan const& plan, int part) {
+  auto const pieces = plan.pieces(part);
+  auto const dim = static_cast<std::int64_t>(plan.dim());
+  return pieces.size() == 0 ? t.slice(dim, 0, 0)
+                            : t.slice(dim, pieces[0].full_start, pieces[0].length);
+}
+
+void exchange(std::span<request* const> parts) {
+  int const n = static_cast<int>(parts.size());
+  std::vector<tensor> sources;
+  for (request* const from : parts) {
+    for (int r = 0; r < n; ++r) {
+      auto const sent = from->plan->part_size(r);
+      auto const expected = parts[static_cast<std::size_t>(r)]->received->part_size(from->rank);
+      if (sent != expected)
+        throw error(errc::mismatch, fmt::format("rank {} sends {} to rank {}, which expects {}",
+                                                from->rank, sent, r, expected));
+    }
+    // In place: what is overwritten must have been read.
+    bool const in_place = from->in.numel() != 0 && same_place(from->in, from->out);
+    sources.push_back(in_place ? from->in.clone() : from->in);
+  }
+  for (request* const to : parts)
+    for (int r = 0; r < n; ++r)
+      copy_to(*to, part_of(to->out, *to->received, r),
+              part_of(sources[static_cast<std::size_t>(r)],
+                      *parts[static_cast<std::size_t>(r)]->plan, to->rank));
+}
+
 }  // namespace
+
+tensor part_like(tensor const& part, tensor const& whole, split_plan const& plan, int r) {
+  if (part.ndim() == whole.ndim()) return part;
+  return part.reshape(plan.shard_shape(whole.shape(), r));
+}
 
 void transfer(std::span<request* const> parts) {
   fingerprint const& print = parts.front()->print;
   auto const root = static_cast<std::size_t>(print.root);
   switch (print.kind) {
     case op_kind::barrier:
+    case op_kind::monitored_barrier:
       return;
     case op_kind::broadcast:
       return broadcast_from(*parts[root], parts);
@@ -103,14 +165,30 @@ void transfer(std::span<request* const> parts) {
       return gather_into(*parts[root], parts);
     case op_kind::scatter:
       return scatter_from(*parts[root], parts);
-    default:
-      throw error(errc::unsupported,
-                  std::string(name_of(print.kind)) + " is not supported by the local engine");
+    case op_kind::reduce:
+    case op_kind::all_reduce:
+      return reduce_whole(parts);
+    case op_kind::reduce_scatter:
+      return reduce_parts(parts);
+    case op_kind::all_to_all:
+      return exchange(parts);
+    case op_kind::gather_objects:
+      return gather_objects_into(*parts[root], parts);
+    case op_kind::scatter_objects:
+      return scatter_objects_from(*parts[root], parts);
+    case op_kind::send:
+    case op_kind::recv:
+    case op_kind::send_object:
+    case op_kind::recv_object:
+      break;  // messages do not meet
   }
+  HOCKET_ASSERT(false);
 }
 
 void transfer(request& send, request& recv) {
-  if (recv.takes_any_shape) {
+  if (send.print.kind == op_kind::send_object) {
+    copy_object(recv, send);
+  } else if (recv.takes_any_shape) {
     recv.out = send.in.clone();
   } else {
     bool const alike = recv.out.shape() == send.in.shape();
@@ -138,8 +216,13 @@ std::size_t bytes_of(std::span<request* const> parts) {
   for (request const* r : parts) {
     if (r->in.defined()) bytes += r->in.nbytes();
     for (auto const& t : r->attachments) bytes += t.nbytes();
+    for (auto const& p : r->parcels)
+      for (auto const& t : p.tensors) bytes += t.nbytes();
   }
-  return bytes * parts.size();
+  auto const kind = parts.front()->print.kind;
+  bool const to_everybody = kind == op_kind::broadcast || kind == op_kind::broadcast_object ||
+                            kind == op_kind::all_gather || kind == op_kind::all_reduce;
+  return to_everybody ? bytes * parts.size() : bytes;
 }
 
 }  // namespace hocket::local

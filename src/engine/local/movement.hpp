@@ -13,8 +13,12 @@ namespace hocket::local {
 /// Carries out a collective whose members have all come and agree: `parts` in group order.
 /// Throws what allocation throws, and errc::mismatch for what only all parts together tell.
 void transfer(std::span<request* const> parts);
-/// Carries out a matched pair.
+/// Carries out a matched pair of messages.
 void transfer(request& send, request& recv);
+
+/// A part with the dimensions of the whole: [k] beside [n, k] becomes [1, k].
+[[nodiscard]] tensor part_like(tensor const& part, tensor const& whole, split_plan const& plan,
+                               int r);
 
 /// About how many bytes `transfer` will copy: small ones are moved by whoever completes the match.
 [[nodiscard]] std::size_t bytes_of(std::span<request* const> parts);

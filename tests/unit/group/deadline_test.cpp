@@ -71,7 +71,8 @@ TEST_CASE("a deadline names exactly the ranks that have not come, when it passes
   CHECK(now(called[0]).code == errc::timed_out);  // a verdict is not changed
 }
 
-TEST_CASE("an operation's deadline overrides the group's, which later calls follow when it changes") {
+TEST_CASE(
+    "an operation's deadline overrides the group's, which later calls follow when it changes") {
   virtual_world v(2, 1s);
   auto const g = v.group(0);
   auto const by_group = g.recv(group_rank(1));
@@ -82,7 +83,8 @@ TEST_CASE("an operation's deadline overrides the group's, which later calls foll
   auto const changed = g.send(tensor::zeros(dtype::u8, {1}), group_rank(1));
   v.pass(100ms);
   CHECK(now(shorter).code == errc::timed_out);
-  CHECK_MESSAGE(now(shorter).tells("no message with tag 0 has come from rank 1"), now(shorter).story);
+  CHECK_MESSAGE(now(shorter).tells("no message with tag 0 has come from rank 1"),
+                now(shorter).story);
   CHECK_FALSE(by_group.ready());
   v.pass(900ms);
   CHECK(now(by_group).code == errc::timed_out);
@@ -101,7 +103,8 @@ TEST_CASE("a receive past its deadline takes no message; a send past its deadlin
   auto const a = v.group(0);
   auto const b = v.group(1);
   auto const missed = a.recv(group_rank(1), op_options().deadline(1ms));
-  auto const slow = b.send(tensor::full(dtype::i32, {1}, 5), group_rank(0), op_options().tag(1).deadline(1ms));
+  auto const slow =
+      b.send(tensor::full(dtype::i32, {1}, 5), group_rank(0), op_options().tag(1).deadline(1ms));
   v.pass(1ms);
   CHECK(now(missed).code == errc::timed_out);
   CHECK(now(slow).code == errc::timed_out);
@@ -125,7 +128,34 @@ TEST_CASE("a zero deadline succeeds only if the operation is ready at once") {
   CHECK_MESSAGE(now(alone).tells("not called by rank 1"), now(alone).story);
 }
 
-TEST_CASE("making a group past its deadline names who has not joined, to all members, also late ones") {
+TEST_CASE("a monitored barrier past one deadline is over for all, and names who had not come") {
+  virtual_world v(5);
+  auto const a = v.group(0).monitored_barrier(op_options().deadline(1s));
+  auto const b = v.group(3).monitored_barrier(op_options().deadline(2s));
+  auto const c = v.group(1).monitored_barrier();
+  v.pass(1s);
+  for (auto const* w : {&a, &b, &c}) {
+    CHECK(now(*w).code == errc::timed_out);
+    CHECK_MESSAGE(now(*w).tells("not called by rank 2, rank 4"), now(*w).story);
+  }
+  CHECK_MESSAGE(now(c).tells("rank 0 waited until its deadline passed"), now(c).story);
+  auto const late = v.group(2).monitored_barrier();
+  CHECK(now(late).code == errc::timed_out);
+  auto const last = v.group(4).monitored_barrier(op_options().deadline(0s));
+  CHECK(now(last).code == errc::timed_out);
+  std::vector<work<>> all;
+  for (int r = 0; r < 5; ++r) all.push_back(v.group(r).monitored_barrier());
+  for (auto const& w : all) CHECK_FALSE(now(w).code);
+  // A cancelled one is over, too.
+  auto const waits = v.group(0).monitored_barrier();
+  auto const cancelled = v.group(1).monitored_barrier();
+  cancelled.get_canceller().cancel();
+  CHECK(now(waits).code == errc::peer_failed);
+  CHECK_MESSAGE(now(waits).tells("rank 1 waited until it was cancelled"), now(waits).story);
+}
+
+TEST_CASE(
+    "making a group past its deadline names who has not joined, to all members, also late ones") {
   virtual_world v(4);
   auto const members = rank_group::of(3, 1, 0);
   auto const options = group_options().name("trio").deadline(50ms);

@@ -19,7 +19,8 @@ asio::awaitable<void> bad_collective(world w) {
   auto const e = co_await ended(g.all_gather(out, tensor::zeros(dtype::f32, {1})));
   if (bad) {
     CHECK(e.code == errc::invalid_argument);
-    CHECK_MESSAGE(e.tells("the whole is [99], but must be [" + std::to_string(w.size()) + "]"), e.story);
+    CHECK_MESSAGE(e.tells("the whole is [99], but must be [" + std::to_string(w.size()) + "]"),
+                  e.story);
   } else {
     CHECK(e.code == errc::peer_failed);
     CHECK_MESSAGE(e.tells("rank 1 could not take part"), e.story);
@@ -162,7 +163,8 @@ TEST_CASE("a receive that failed on its rank fails the send in the same place of
   for (bool first : {true, false})
     run_ranks_everywhere(2, [=](world w) { return bad_recv(w, first); });
 }
-TEST_CASE("a root or peer may be named by group or world rank, and one outside is refused by name") {
+TEST_CASE(
+    "a root or peer may be named by group or world rank, and one outside is refused by name") {
   run_ranks_everywhere(4, roots);
 }
 TEST_CASE("a plan for another number of ranks is refused with both numbers") {

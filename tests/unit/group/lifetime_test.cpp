@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
 // Handles, buffers, groups, contexts and runtimes that go while operations are pending.
+#include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-
-#include <array>
 #include <hocket/group/detail/group_core.hpp>
 #include <memory>
 #include <optional>
@@ -130,11 +129,13 @@ asio::awaitable<void> group_dropped(world w) {
 
 asio::awaitable<void> pending_of_each_kind(world w, watched& memory, std::vector<work<>>& kept) {
   auto const g = w.group();
-  if (w.rank().value() == 0) co_return co_await g.recv(tensor::zeros(dtype::u8, {1}), group_rank(1));
+  if (w.rank().value() == 0)
+    co_return co_await g.recv(tensor::zeros(dtype::u8, {1}), group_rank(1));
   for (int i = 0; i < 100; ++i) {
     auto const c = g.channel(static_cast<std::uint64_t>(i));
     kept.push_back(c.barrier());
-    kept.push_back(c.recv(memory.alive() ? tensor::zeros(dtype::u8, {3}) : tensor(), group_rank(0)));
+    kept.push_back(
+        c.recv(memory.alive() ? tensor::zeros(dtype::u8, {3}) : tensor(), group_rank(0)));
     c.send(tensor::zeros(dtype::u8, {3}), group_rank(0), op_options().tag(3));
   }
   auto t = memory.give();

@@ -17,8 +17,8 @@ namespace {
 // All at once, in an order of each rank's own.
 asio::awaitable<void> many_groups(world w) {
   std::vector<rank_group> const lists{rank_group::of(0, 1, 2, 3), rank_group::of(3, 2, 1, 0),
-                                      rank_group::of(1, 3), rank_group::of(2, 0), rank_group::of(2),
-                                      rank_group::of(0, 1, 2, 3)};
+                                      rank_group::of(1, 3),       rank_group::of(2, 0),
+                                      rank_group::of(2),          rank_group::of(0, 1, 2, 3)};
   std::vector<group_options> options(lists.size());
   options.back().name("twin of the first");
   int const me = w.rank().value();
@@ -50,8 +50,7 @@ asio::awaitable<void> wrong_lists(world w) {
   CHECK_MESSAGE(e.tells("[0,2,1]"), e.story);
   CHECK_MESSAGE(e.tells("make_group_test.cpp:"), e.story);
   if (me != 2) co_await w.group().channel(1).barrier();
-  auto const g =
-      co_await make_group(w, rank_group::of(0, 1, 2), group_options().name("trio"));
+  auto const g = co_await make_group(w, rank_group::of(0, 1, 2), group_options().name("trio"));
   co_await g.barrier();
   CHECK(g.label() == "trio[0,1,2]");
 }

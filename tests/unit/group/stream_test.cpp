@@ -127,7 +127,8 @@ asio::awaitable<void> stream_after_failure(world w) {
 
 }  // namespace
 
-TEST_CASE("an operation after a stream reads what the stream wrote, and streams wait for operations") {
+TEST_CASE(
+    "an operation after a stream reads what the stream wrote, and streams wait for operations") {
   for (int n : {1, 2, 3}) run_ranks_everywhere(n, after_a_stream);
 }
 TEST_CASE("messages wait for the marks of both sides and do not hold up others") {

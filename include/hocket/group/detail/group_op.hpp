@@ -24,6 +24,7 @@ class group_op : public op_state<T> {
     asked.in = tensor();
     asked.out = tensor();
     asked.attachments.clear();
+    asked.parcels.clear();
   }
   void waits_ended() noexcept override { endpoint_->withdraw(asked); }
   [[nodiscard]] std::string expiry_story() override { return endpoint_->missing(asked); }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <hocket/group/request.hpp>
+#include <span>
+
+namespace hocket::local {
+
+/// Reduces the members' inputs, in group order, into the outputs of those that have one.
+void reduce_whole(std::span<request* const> parts);
+/// The same, of which each member gets its part.
+void reduce_parts(std::span<request* const> parts);
+
+}  // namespace hocket::local
