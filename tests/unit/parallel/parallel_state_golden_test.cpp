@@ -173,7 +173,47 @@ asio::awaitable<void> curry(world w) {
   CHECK(s.is_last_pp_stage() == (place[2].as_int64() == s.pp_size() - 1));
 }
 
+asio::awaitable<void> both_notations(world w) {
+  int const me = w.rank().value();
+  auto megatron_order = co_await initialize_model_parallel(w, 2, 2, 2);
+  CHECK(megatron_order.tp_src().value() == me / 2 * 2);
+  CHECK(megatron_order.ranks(axis::cp).lowest().value() == me / 4 * 4 + me % 2);
+  CHECK(megatron_order.pp_next().value() == (me + 4) % 8);
+  co_await destroy_model_parallel(megatron_order);
+  axis_sizes sizes;
+  sizes.tp = sizes.cp = sizes.pp = 2;
+  auto curry_order = co_await ParallelState::init(w, sizes);
+  CHECK(curry_order.ranks(axis::cp).lowest().value() == me / 2 * 2);
+  CHECK(curry_order.tp_src().value() == me / 4 * 4 + me % 2);
+  CHECK(curry_order.pp_next().value() == (me + 4) % 8);
+}
+
+asio::awaitable<void> experts_and_context(world w) {
+  int const me = w.rank().value();
+  model_parallel_options experts;
+  experts.ep(4).etp(1);
+  auto made = initialize_model_parallel(w, 2, 1, 2, std::nullopt, std::chrono::minutes(1),
+                                        "tp-cp-ep-dp-pp", experts);
+  auto s = co_await std::move(made);
+  CHECK(s.ep_group().members() == rank_group::consecutive(world_rank(me / 4 * 4), 4));
+  CHECK(s.edp_group().members() == rank_group::of(me % 4, me % 4 + 4));
+  CHECK(s.dp_group().members() == rank_group::of(me % 4, me % 4 + 4));
+  CHECK(s.dp_cp_group().members() == rank_group::of(me % 2, me % 2 + 2, me % 2 + 4, me % 2 + 6));
+  CHECK(s.ep_rank() == me % 4);
+  CHECK(s.ep_size() == 4);
+  CHECK(s.etp_size() == 1);
+  CHECK(s.etp_group().is_disabled());
+  CHECK(s.edp_rank() == me / 4);
+}
+
 }  // namespace
+
+TEST_CASE("Megatron's and CurryTrain's orders of the same sizes are both right") {
+  test::run_everywhere(8, both_notations);
+}
+TEST_CASE("experts over 8 ranks with tp 2 and cp 2 have their own groups") {
+  test::run_everywhere(8, experts_and_context);
+}
 
 TEST_CASE("every accessor is what WorldFoundry's initialize_model_parallel gives each rank") {
   auto const file = test::golden("worldfoundry_init_topology.json");
