@@ -25,7 +25,8 @@ using hocket::tools::command;
 
 constexpr int failure_status = 2;
 
-constexpr std::array<command const*, 2> commands{
+constexpr std::array<command const*, 3> commands{
+    &hocket::tools::run_command,
     &hocket::tools::topo_command,
     &hocket::tools::find_split_command,
 };
@@ -112,6 +113,9 @@ int main(int argc, char** argv) {
       throw error(boost::system::error_code(errno, boost::system::system_category()),
                   "the output cannot be written");
     return status;
+  } catch (hocket::tools::start_error const& e) {
+    report(json, name_of(e.code()), e.what());
+    return e.exit_status();
   } catch (error const& e) {
     report(json, name_of(e.code()), e.what());
   } catch (std::bad_alloc const&) {

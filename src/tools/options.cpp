@@ -13,14 +13,19 @@ namespace hocket::tools {
 
 namespace po = boost::program_options;
 
-po::variables_map parse(po::options_description const& options, arguments const& args) {
+po::variables_map parse(po::options_description const& options, arguments const& args,
+                        dashes allowed) {
   try {
     namespace style = po::command_line_style;
+    int accepted = style::allow_long | style::long_allow_adjacent | style::long_allow_next;
+    if (allowed == dashes::one_or_two)
+      accepted |= style::allow_short | style::allow_dash_for_short | style::short_allow_next |
+                  style::short_allow_adjacent;
     po::variables_map values;
     po::store(po::command_line_parser(args)
                   .options(options)
                   .positional(po::positional_options_description())
-                  .style(style::allow_long | style::long_allow_adjacent | style::long_allow_next)
+                  .style(accepted)
                   .run(),
               values);
     po::notify(values);

@@ -14,10 +14,14 @@
 
 namespace hocket::tools {
 
+/// Whether options have one-letter names too. With those, a value may not begin with a dash.
+enum class dashes { two, one_or_two };
+
 /// Reads `--name value` pairs strictly: no abbreviations, no repetitions, nothing positional.
 /// Anything else is `errc::invalid_argument`.
 [[nodiscard]] boost::program_options::variables_map parse(
-    boost::program_options::options_description const& options, arguments const& args);
+    boost::program_options::options_description const& options, arguments const& args,
+    dashes allowed = dashes::two);
 
 /// The value of an option that must be there, as `--name`.
 template <class T>

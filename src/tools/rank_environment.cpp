@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include "rank_environment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace hocket::tools {
+namespace {
+
+// "Environment Variables" in PyTorch's documentation of torchrun, and what its env:// rendezvous
+// reads. A host is a group there. The agent's store is said to be absent, so that rank 0 of a
+// PyTorch program hosts its own on MASTER_PORT.
+std::vector<std::pair<std::string, std::string>> variables(rank_place const& place) {
+  auto const rank = std::to_string(place.rank);
+  auto const world = std::to_string(place.world);
+  return {{"RANK", rank},
+          {"LOCAL_RANK", rank},
+          {"ROLE_RANK", rank},
+          {"GROUP_RANK", "0"},
+          {"WORLD_SIZE", world},
+          {"LOCAL_WORLD_SIZE", world},
+          {"ROLE_WORLD_SIZE", world},
+          {"GROUP_WORLD_SIZE", "1"},
+          {"ROLE_NAME", "default"},
+          {"MASTER_ADDR", "127.0.0.1"},
+          {"MASTER_PORT", std::to_string(place.port)},
+          {"TORCHELASTIC_RESTART_COUNT", "0"},
+          {"TORCHELASTIC_MAX_RESTARTS", "0"},
+          {"TORCHELASTIC_RUN_ID", place.job},
+          {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+          {"HOCKET_JOB_ID", place.job}};
+}
+
+}  // namespace
+
+std::vector<std::string> rank_environment(std::span<std::string const> inherited,
+                                          rank_place const& place) {
+  auto const ours = variables(place);
+  std::vector<std::string> all;
+  for (auto const& entry : inherited) {
+    auto const name = entry.substr(0, entry.find('='));
+    if (std::ranges::none_of(ours, [&](auto const& v) { return v.first == name; }))
+      all.push_back(entry);
+  }
+  for (auto const& [name, value] : ours) all.push_back(fmt::format("{}={}", name, value));
+  return all;
+}
+
+}  // namespace hocket::tools

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hocket::tools {
+
+/// Where a rank stands in a job on one host.
+struct rank_place {
+  int rank = 0;
+  int world = 1;
+  std::string job;         ///< random, of this job only
+  std::uint16_t port = 0;  ///< of 127.0.0.1, kept for this job
+};
+
+/// The environment of a rank as "NAME=value": what is inherited, with the variables that torchrun
+/// sets (and HOCKET_JOB_ID) replaced, so that those of an outer job do not leak in.
+[[nodiscard]] std::vector<std::string> rank_environment(std::span<std::string const> inherited,
+                                                        rank_place const& place);
+
+}  // namespace hocket::tools

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+// hocket run: starts the ranks of a job on this host.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <hocket/error.hpp>
+#include <sstream>
+
+#include "options.hpp"
+#include "supervisor.hpp"
+
+namespace hocket::tools {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr std::int64_t ranks_max = 4096;
+
+po::options_description options() {
+  po::options_description all("options", 100);
+  auto add = all.add_options();
+  add("ranks,n", po::value<std::int64_t>()->value_name("N"), "how many ranks to start");
+  add("label", po::bool_switch(),
+      "put \"[rank] \" before every line; a terminal is always shown these labels");
+  return all;
+}
+
+std::string help() {
+  std::ostringstream text;
+  text
+      << "hocket run -n N [--label] -- PROGRAM [ARGUMENT...]\n\n"
+         "Starts PROGRAM N times on this host. What stands behind -- is PROGRAM's own.\n\n"
+      << options()
+      << "\nEach rank finds its place in the variables that torchrun sets (RANK, WORLD_SIZE,\n"
+         "LOCAL_RANK, MASTER_ADDR, MASTER_PORT and the others) and in HOCKET_JOB_ID, random for\n"
+         "each job; values that were there before are replaced. MASTER_PORT is kept for the job:\n"
+         "no other program is given it, and rank 0 listens on it with SO_REUSEADDR.\n\n"
+         "Lines of different ranks do not mix; a line over 64 KiB is written in pieces, and if "
+         "its\n"
+         "rank pauses in it for a second, waiting lines of others follow on a new line. Rank 0\n"
+         "reads the launcher's stdin unless that is a terminal; the others read nothing.\n\n"
+         "SIGINT, SIGTERM and SIGHUP go to the process groups of all ranks, SIGUSR1 and SIGUSR2 "
+         "to\nthe ranks alone. When the first rank fails, all are ended: SIGTERM, 2 seconds later\n"
+         "SIGKILL. So is every process that ranks leave behind, and all at once with SIGKILL when\n"
+         "the launcher itself is killed.\n\n"
+         "The exit status is 0, or that of the first rank that failed (128 + the signal that "
+         "ended\nit), 127 if there is no such program, 126 if it may not be run, 2 for an error of "
+         "the\nlauncher.\n"
+         "\nexample: two ranks that say who they are\n"
+         "  $ hocket run -n 2 --label -- sh -c 'echo rank $RANK of $WORLD_SIZE'\n"
+         "  [0] rank 0 of 2\n"
+         "  [1] rank 1 of 2\n";
+  return text.str();
+}
+
+run_options read(arguments const& args) {
+  auto const bar = std::ranges::find(args, "--");
+  auto const values = parse(options(), arguments(args.begin(), bar), dashes::one_or_two);
+  if (values.count("ranks") == 0) throw error(errc::invalid_argument, "-n N is missing");
+  auto const ranks = values["ranks"].as<std::int64_t>();
+  if (ranks < 1 || ranks > ranks_max)
+    throw error(errc::invalid_argument, fmt::format("-n {} is not in 1..{}", ranks, ranks_max));
+  if (bar == args.end() || bar + 1 == args.end())
+    throw error(errc::invalid_argument,
+                "no program: it stands behind --, as in hocket run -n 4 -- ./program");
+  return {static_cast<int>(ranks), values["label"].as<bool>(), arguments(bar + 1, args.end())};
+}
+
+// Descriptors that are opened later must not take the place of a closed standard stream.
+void fill_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd)
+      throw_system(errno, "/dev/null");
+}
+
+// Waits for the supervisor and forwards signals to it.
+int wait_for(pid_t supervisor, unique_fd const& signals) {
+  pollfd ready{signals.get(), POLLIN, 0};
+  for (;;) {
+    ::poll(&ready, 1, -1);
+    signalfd_siginfo info{};
+    while (::read(signals.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
+      if (info.ssi_signo != SIGCHLD) ::kill(supervisor, static_cast<int>(info.ssi_signo));
+    int status = 0;
+    if (::waitpid(supervisor, &status, WNOHANG) == supervisor) return status;
+  }
+}
+
+// The supervisor was killed: the kernel ended its ranks, and made the rest children of this one.
+void end_orphans(std::vector<pid_t> const& not_ours) {
+  for (bool found = true; found;) {
+    found = false;
+    for (auto const pid : own_children()) {
+      if (std::ranges::find(not_ours, pid) != not_ours.end()) continue;
+      found = true;
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+    }
+  }
+}
+
+// Two processes, so that whichever of them is killed, the other one ends all ranks and whatever
+// they started. The ranks are children of the second, which has no children that it did not start.
+int run(arguments const& args) {
+  auto const job = read(args);
+  fill_standard_streams();
+  process_state state;
+  state.allow_descriptors(static_cast<rlim_t>(job.ranks) * 2 + 64);
+  auto const inherited = own_children();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  auto life = make_pipe();
+  auto const pid = ::fork();
+  if (pid < 0) throw_system(errno, "no process for the supervisor");
+  if (pid == 0) {
+    life.write.reset();
+    ::setpgid(0, 0);  // a terminal's signals reach it once, through the launcher
+    return supervisor(job, state, std::move(life.read)).run();
+  }
+  life.read.reset();
+  auto const status = wait_for(pid, state.open_signals());
+  end_orphans(inherited);
+  if (WIFSIGNALED(status))
+    fmt::print(stderr, "hocket: the launcher's supervisor {}; all ranks were ended\n",
+               describe_end(status));
+  return shell_status(status);
+}
+
+}  // namespace
+
+constinit command const run_command{"run", "start the ranks of a job on this host", help, run};
+
+}  // namespace hocket::tools

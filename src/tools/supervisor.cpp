@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include "supervisor.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "rank_environment.hpp"
+
+namespace hocket::tools {
+namespace {
+
+std::string random_job_id() {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    throw_system(errno, "getrandom");
+  std::string id;
+  for (auto const byte : bytes) id += fmt::format("{:02x}", byte);
+  return id;
+}
+
+// A port of the loopback that is bound, but not listened on, as long as the job lives: the kernel
+// gives it to nobody who asks for a free one, and rank 0 can listen on it with SO_REUSEADDR.
+struct kept_port {
+  unique_fd socket;
+  std::uint16_t number = 0;
+};
+
+kept_port keep_port() {
+  kept_port port{unique_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), 0};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  socklen_t size = sizeof address;
+  int const on = 1;
+  if (!port.socket ||
+      ::setsockopt(port.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      ::bind(port.socket.get(), any, size) != 0 ||
+      ::getsockname(port.socket.get(), any, &size) != 0)
+    throw_system(errno, "no port of 127.0.0.1 for MASTER_PORT");
+  port.number = ntohs(address.sin_port);
+  return port;
+}
+
+std::vector<std::string> inherited_environment() {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  return all;
+}
+
+// A rank is never in the foreground of a terminal: reading from one would stop it.
+unique_fd null_device() {
+  unique_fd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!fd) throw_system(errno, "/dev/null");
+  return fd;
+}
+
+}  // namespace
+
+supervisor::supervisor(run_options const& options, process_state const& state, unique_fd launcher)
+    : options_(options),
+      state_(state),
+      launcher_(std::move(launcher)),
+      signals_(state.open_signals()),
+      last_errors_(static_cast<std::size_t>(options.ranks)),
+      output_(STDOUT_FILENO, last_errors_.size(), options.label || ::isatty(STDOUT_FILENO) == 1),
+      errors_(STDERR_FILENO, last_errors_.size(), options.label || ::isatty(STDERR_FILENO) == 1) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of the ranks come here, wherever they hide
+  errors_.on_read(
+      [this](std::size_t rank, std::string_view bytes) { last_errors_[rank].push(bytes); });
+}
+
+int supervisor::run() {
+  auto const port = keep_port();
+  auto const null = null_device();
+  auto const inherited = inherited_environment();
+  rank_place place{0, options_.ranks, random_job_id(), port.number};
+  try {
+    for (; place.rank < options_.ranks; ++place.rank) {
+      bool const reads = place.rank == 0 && ::isatty(STDIN_FILENO) == 0;
+      auto started = start_rank(
+          {options_.program, rank_environment(inherited, place), reads ? STDIN_FILENO : null.get()},
+          state_);
+      output_.add(ranks_.size(), std::move(started.output));
+      errors_.add(ranks_.size(), std::move(started.errors));
+      ranks_.push_back(std::move(started));
+      ++running_;
+    }
+  } catch (...) {
+    start_failure_ = std::current_exception();
+    end_all(SIGTERM);
+  }
+  collect_ended();
+  while (!is_finished()) wait();
+  return result();
+}
+
+bool supervisor::is_finished() const {
+  if (has_children_) return false;
+  return launcher_is_gone_ || gave_up_on_ != 0 || (output_.is_done() && errors_.is_done());
+}
+
+int supervisor::poll_timeout() const {
+  std::optional<clock::time_point> next;
+  for (auto const& at : {kill_at_, output_.wakes_at(), errors_.wakes_at()})
+    if (at && (!next || *at < *next)) next = at;
+  if (!next) return -1;
+  auto const left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock::now());
+  return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+void supervisor::wait() {
+  waits_.clear();
+  waits_.push_back({signals_.get(), POLLIN, 0});
+  waits_.push_back({launcher_.get(), POLLIN, 0});
+  output_.watch_for(waits_);
+  errors_.watch_for(waits_);
+  if (::poll(waits_.data(), waits_.size(), poll_timeout()) < 0) {
+    if (errno == EINTR) return;
+    throw_system(errno, "poll");
+  }
+  auto const per_stream = last_errors_.size() + 1;
+  auto const ready = std::span(waits_).subspan(2);
+  output_.serve(ready.first(per_stream));
+  errors_.serve(ready.subspan(per_stream));
+  if (waits_[1].revents != 0) {
+    launcher_.reset();
+    launcher_is_gone_ = true;
+    end_all(SIGKILL);
+  }
+  if (waits_[0].revents != 0) take_signals();
+  if (kill_at_ && clock::now() >= *kill_at_) end_all(SIGKILL);
+}
+
+void supervisor::take_signals() {
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    auto const signal = static_cast<int>(info.ssi_signo);
+    if (signal != SIGCHLD) forward(signal);
+  }
+  collect_ended();
+}
+
+// As a terminal would: to the whole process group. But SIGUSR1 and SIGUSR2 are for the rank alone,
+// for they would end helpers of its that do not expect them.
+void supervisor::forward(int signal) {
+  bool const is_for_all = signal != SIGUSR1 && signal != SIGUSR2;
+  if (is_for_all && !has_children_) gave_up_on_ = signal;
+  for (auto const& rank : ranks_)
+    if (rank.pid != 0) ::kill(is_for_all ? -rank.pid : rank.pid, signal);
+}
+
+// A rank that has ended keeps its process group's number until it is reaped, so its group is
+// signalled before that.
+void supervisor::collect_ended() {
+  if (!has_children_) return;
+  for (;;) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+      if (errno == EINTR) continue;
+      has_children_ = false;
+      output_.finish();
+      errors_.finish();
+      return;
+    }
+    if (info.si_pid == 0) break;
+    auto const rank = std::ranges::find(ranks_, info.si_pid, &rank_process::pid);
+    if (rank != ranks_.end()) {
+      rank_ended(static_cast<std::size_t>(rank - ranks_.begin()),
+                 info.si_code != CLD_EXITED || info.si_status != 0);
+    } else {
+      signalled_.erase(info.si_pid);
+      ::waitpid(info.si_pid, nullptr, 0);
+    }
+  }
+  if (ending_ != 0) sweep();
+}
+
+void supervisor::rank_ended(std::size_t rank, bool failed) {
+  auto& pid = ranks_[rank].pid;
+  --running_;
+  if ((failed || running_ == 0) && ending_ == 0) end_all(SIGTERM);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  verdict_.ended({static_cast<int>(rank), pid, status});
+  pid = 0;
+}
+
+void supervisor::end_all(int signal) {
+  ending_ = signal;
+  kill_at_.reset();
+  if (signal != SIGKILL) kill_at_ = clock::now() + grace;
+  signalled_.clear();
+  for (auto const& rank : ranks_) {
+    if (rank.pid == 0) continue;
+    ::kill(-rank.pid, signal);
+    signalled_.insert(-rank.pid);
+  }
+  sweep();
+}
+
+// Processes that ranks left behind, whatever group or session they moved to: each becomes a child
+// of this process when its parent ends.
+void supervisor::sweep() {
+  for (auto const pid : own_children()) {
+    if (std::ranges::find(ranks_, pid, &rank_process::pid) != ranks_.end()) continue;
+    bool const had_it = ending_ == SIGTERM && signalled_.contains(-::getpgid(pid));
+    if (!had_it && signalled_.insert(pid).second) ::kill(pid, ending_);
+  }
+}
+
+int supervisor::result() {
+  if (start_failure_) std::rethrow_exception(start_failure_);
+  if (launcher_is_gone_) return 128 + SIGKILL;
+  if (gave_up_on_ != 0) return 128 + gave_up_on_;
+  if (auto const& first = verdict_.first_failure())
+    say(failure_report(*first, options_.ranks, options_.program,
+                       last_errors_[static_cast<std::size_t>(first->rank)].lines()));
+  if (auto const code = std::max(output_.failure(), errors_.failure());
+      code != 0 && verdict_.exit_status() == 0)
+    throw_system(code, "the output of the ranks cannot be written");
+  return verdict_.exit_status();
+}
+
+void supervisor::say(std::string const& text) {
+  auto const whole = (errors_.relay().is_line_open() ? "\n" : "") + text;
+  std::string_view left = whole;
+  while (!left.empty()) {
+    auto const put = ::write(STDERR_FILENO, left.data(), left.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return;
+    left.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
+
+}  // namespace hocket::tools

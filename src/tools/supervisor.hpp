@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "output_stream.hpp"
+#include "rank_process.hpp"
+#include "verdict.hpp"
+
+namespace hocket::tools {
+
+struct run_options {
+  int ranks = 1;
+  bool label = false;                ///< label lines even if no terminal shows them
+  std::vector<std::string> program;  ///< with its arguments
+};
+
+/// Starts the ranks of one job, relays what they write, forwards signals, and ends every process
+/// that descends from them: after the last rank has ended, after the first one that failed, and at
+/// once when the launcher is gone. One thread, which only ever waits in poll.
+class supervisor {
+ public:
+  using clock = std::chrono::steady_clock;
+  /// From SIGTERM to SIGKILL.
+  static constexpr std::chrono::seconds grace{2};
+
+  /// `launcher` is a pipe that nobody writes to: its end is that of the launcher.
+  supervisor(run_options const& options, process_state const& state, unique_fd launcher);
+
+  /// Returns the exit status of the job when no process of it is left. `start_error` if a rank
+  /// cannot be started.
+  [[nodiscard]] int run();
+
+ private:
+  void wait();
+  void take_signals();
+  void forward(int signal);
+  void collect_ended();
+  void rank_ended(std::size_t rank, bool failed);
+  void end_all(int signal);
+  void sweep();
+  [[nodiscard]] bool is_finished() const;
+  [[nodiscard]] int poll_timeout() const;
+  [[nodiscard]] int result();
+  void say(std::string const& text);
+
+  run_options const& options_;
+  process_state const& state_;
+  unique_fd launcher_;
+  unique_fd signals_;
+  std::vector<rank_process> ranks_;
+  std::vector<last_lines> last_errors_;
+  output_stream output_;
+  output_stream errors_;
+  std::vector<pollfd> waits_;
+  verdict verdict_;
+  std::exception_ptr start_failure_;
+  int running_ = 0;
+  bool has_children_ = true;
+  bool launcher_is_gone_ = false;
+  int gave_up_on_ = 0;         // the signal that came while only output was left to write
+  int ending_ = 0;             // the signal that ends what is left; 0 before the end has begun
+  std::set<pid_t> signalled_;  // adopted processes that have got it, and -(groups of ranks)
+  std::optional<clock::time_point> kill_at_;
+};
+
+}  // namespace hocket::tools

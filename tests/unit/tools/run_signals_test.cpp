@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+// hocket run when it is signalled or killed: the ranks hear of it, and nothing is left behind.
+#include <algorithm>
+#include <sstream>
+
+#include "run_job.hpp"
+
+using namespace hocket::test;
+
+namespace {
+
+// Each rank says "pid PID" for itself, and for whatever else the script starts.
+std::vector<pid_t> pids(job& running, int count) {
+  std::vector<pid_t> all;
+  while (static_cast<int>(all.size()) < count) {
+    auto const line = running.line();
+    REQUIRE(line.starts_with("pid "));
+    all.push_back(std::stoi(line.substr(4)));
+  }
+  return all;
+}
+
+// A rank with a child in its group, a child in a session of its own, and one orphaned there.
+std::string const family =
+    "echo pid $$; sh -c 'echo pid $$; exec sleep 100' & "
+    "setsid sh -c 'echo pid $$; exec sleep 101' & "
+    "setsid sh -c '(sh -c \"echo pid \\$\\$; exec sleep 102\" &)'; wait; sleep 103";
+constexpr int family_size = 4;
+
+pid_t supervisor_of(pid_t rank) {
+  auto const stat = run_program("cat /proc/" + std::to_string(rank) + "/stat").output;
+  std::istringstream words(stat.substr(stat.rfind(") ") + 2));
+  std::string state;
+  pid_t parent = 0;
+  words >> state >> parent;
+  return parent;
+}
+
+bool all_end(std::vector<pid_t> const& all, std::chrono::milliseconds limit) {
+  return std::ranges::all_of(all, [&](pid_t pid) { return ends(pid, limit); });
+}
+
+}  // namespace
+
+TEST_CASE("signals reach every rank") {
+  struct sent {
+    int number;
+    std::string name;
+  };
+  for (auto const& [number, name] :
+       {sent{SIGINT, "INT"}, sent{SIGTERM, "TERM"}, sent{SIGHUP, "HUP"}, sent{SIGUSR1, "USR1"},
+        sent{SIGUSR2, "USR2"}}) {
+    CAPTURE(name);
+    job running(3, "trap 'echo got; exit 0' " + name + "; echo up; while :; do sleep 0.05; done");
+    for (int rank = 0; rank < 3; ++rank) REQUIRE(running.line() == "up");
+    running.signal(number);
+    int heard = 0;  // the shell may also tell how its sleep ended
+    for (auto line = running.line(); !line.empty(); line = running.line())
+      heard += line == "got" ? 1 : 0;
+    CHECK(heard == 3);
+    CHECK(running.status() == 0);
+  }
+}
+
+TEST_CASE("SIGUSR1 is for the rank, not for its helpers") {
+  job running(1, "trap 'kill $!; echo got; exit 4' USR1; sleep 100 & echo pid $!; wait");
+  auto const helper = pids(running, 1).front();
+  running.signal(SIGUSR1);
+  CHECK(running.line() == "got");
+  CHECK(running.status() == 4);
+  CHECK(ends(helper));
+}
+
+TEST_CASE("a job that a signal ends has the status of that signal and leaves nothing") {
+  job running(2, family);
+  auto const all = pids(running, 2 * family_size);
+  running.signal(SIGINT);
+  CHECK(running.status() == 130);
+  for (auto const pid : all) CHECK_FALSE(is_alive(pid));
+}
+
+TEST_CASE("what ranks leave behind is ended with the job, in a session of its own too") {
+  job running(2, "setsid sh -c '(sh -c \"echo pid \\$\\$; exec sleep 100\" &)'; exit 0");
+  auto const all = pids(running, 2);
+  CHECK(running.status() == 0);
+  for (auto const pid : all) CHECK_FALSE(is_alive(pid));
+}
+
+TEST_CASE("when the launcher is killed, its ranks and all they started are gone soon") {
+  job running(3, family);
+  auto const all = pids(running, 3 * family_size);
+  auto const begin = std::chrono::steady_clock::now();
+  running.signal(SIGKILL);
+  CHECK(all_end(all, 6s));
+  MESSAGE("gone after ms: ", (std::chrono::steady_clock::now() - begin) / 1ms);
+  CHECK(running.status() == 137);
+}
+
+TEST_CASE("when the supervisor is killed, the launcher ends everything and says so") {
+  job running(2, family);
+  auto const all = pids(running, 2 * family_size);
+  ::kill(supervisor_of(all.front()), SIGKILL);
+  auto const said = running.rest();
+  CHECK(said ==
+        "hocket: the launcher's supervisor was ended by signal 9 (SIGKILL, Killed); all "
+        "ranks were ended\n");
+  CHECK(running.status() == 137);
+  for (auto const pid : all) CHECK_FALSE(is_alive(pid));
+}
+
+TEST_CASE("children that a shell had before it became the launcher are left alone") {
+  auto const result = run_program("sh -c 'sleep 60 >/dev/null 2>&1 & echo $!; exec \"" HOCKET_TOOL
+                                  "\" run -n 2 -- true' </dev/null");
+  CHECK(result.status == 0);
+  auto const child = std::stoi(result.output);
+  CHECK(is_alive(child));
+  ::kill(child, SIGTERM);
+}
+
+TEST_CASE("an idle launcher uses no processor time") {
+  job running(2, "echo pid $$; sleep 100");
+  auto const supervisor = supervisor_of(pids(running, 2).front());
+  auto const ticks = [&] {
+    auto const stat = run_program("cat /proc/" + std::to_string(supervisor) + "/stat").output;
+    std::istringstream words(stat.substr(stat.rfind(") ") + 2));
+    std::string skipped;
+    for (int i = 0; i < 11; ++i) words >> skipped;
+    long user = 0, system = 0;
+    words >> user >> system;
+    return user + system;
+  };
+  auto const before = ticks();
+  ::usleep(500'000);
+  CHECK(ticks() - before <= 1);
+  running.signal(SIGTERM);
+  CHECK(running.status() == 143);
+}
