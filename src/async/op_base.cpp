@@ -97,22 +97,26 @@ void op_base::wake_waiters() {
   }
 }
 
-bool op_base::settle(verdict v, failure f) {
+void op_base::end_waits(verdict v, failure f) {
   auto why = kept(std::move(f));
+  {
+    std::lock_guard const lock(lock_);
+    if (settled() || held_ != verdict::pending) return;
+    failure_ = std::move(why);
+    held_ = v;
+  }
+  // First the engine, then the waits: who is told that a receive has ended may rely on it that the
+  // next message goes to the next receive.
+  if (v != verdict::done) waits_ended();
+  if (hold_waits_) return;
   continuation* after = nullptr;
   {
     std::lock_guard const lock(lock_);
-    if (settled() || held_ != verdict::pending) return false;
-    failure_ = std::move(why);
-    if (hold_waits_) {
-      held_ = v;
-      return true;
-    }
+    if (settled()) return;  // withdrawn: finishing has told them
     verdict_.store(v, std::memory_order_release);
     after = take(point::settled);
   }
   tell(after);
-  return true;
 }
 
 void op_base::tell(continuation* after) {
@@ -122,14 +126,13 @@ void op_base::tell(continuation* after) {
 }
 
 void op_base::abort() {
-  if (!settled() && settle(verdict::aborted, {})) waits_ended();
+  if (!settled()) end_waits(verdict::aborted, {});
 }
 
 void op_base::expire() {
   if (settled()) return;
   auto story = to_string(info_) + ": " + expiry_story();
-  if (settle(verdict::expired, make_failure(make_error_code(errc::timed_out), std::move(story))))
-    waits_ended();
+  end_waits(verdict::expired, make_failure(make_error_code(errc::timed_out), std::move(story)));
 }
 
 void op_base::finish(failure f) {

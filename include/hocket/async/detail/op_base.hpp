@@ -108,7 +108,7 @@ class op_base : public pooled, private timer {
   void begin_unposted() noexcept { posted_ = false; }
   /// Tells the waits the outcome before `finish()`: for ops whose result is known while buffers are
   /// still held.
-  void conclude(failure f) { settle(verdict::done, std::move(f)); }
+  void conclude(failure f) { end_waits(verdict::done, std::move(f)); }
   /// The engine's last word: the result is stored, or `f` says why not. Called once.
   void finish(failure f = {});
 
@@ -155,7 +155,8 @@ class op_base : public pooled, private timer {
  protected:
   /// The last strong reference is gone: drops result and inputs; the memory may live on.
   virtual void drop_value() noexcept = 0;
-  /// The waits were ended before the result: a receive that is not matched yet is withdrawn.
+  /// The waits are about to be told that they ended before the result: a receive that is not
+  /// matched yet is withdrawn. May finish the op.
   virtual void waits_ended() noexcept {}
   /// Who is missing, for the deadline's story.
   [[nodiscard]] virtual std::string expiry_story() { return "the deadline passed"; }
@@ -167,7 +168,7 @@ class op_base : public pooled, private timer {
   [[nodiscard]] continuation* take(point p) noexcept;
   void follow(continuation& c, point p) noexcept;
   void release() noexcept;
-  bool settle(verdict v, failure f);
+  void end_waits(verdict v, failure f);
   void tell(continuation* after);
   void wake_waiters();
   bool claim(waiter* w) noexcept;
