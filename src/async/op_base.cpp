@@ -161,11 +161,13 @@ void op_base::finish(failure f) {
 }
 
 boost::system::error_code op_base::code() const noexcept {
+  told_.store(true, std::memory_order_relaxed);
   if (state() == verdict::aborted) return operation_aborted();
   return failure_ ? failure_->code : boost::system::error_code();
 }
 
 failure op_base::why() const {
+  told_.store(true, std::memory_order_relaxed);
   if (state() == verdict::aborted)
     return make_failure(operation_aborted(), to_string(info_) + ": the wait was cancelled");
   return failure_ ? *failure_ : failure();

@@ -9,6 +9,9 @@
 
 namespace hocket::detail {
 
+// Above this, an operation's state would not come from the pool.
+static_assert(sizeof(optional_tensor_op) <= block_pool::bytes_max);
+
 void describe_call(calling const& c, op_base& op, request& r, op_kind kind) {
   auto& counter = is_send(kind) || is_recv(kind) ? c.channel.next_message : c.channel.next_sequence;
   r.print.kind = kind;
@@ -16,6 +19,7 @@ void describe_call(calling const& c, op_base& op, request& r, op_kind kind) {
   r.channel = c.channel.id;
   r.sequence = counter.fetch_add(1, std::memory_order_relaxed);
   r.op = &op;
+  r.of = c.channel.shared_from_this();
   op_info& info = op.mutable_info();
   info.operation = name_of(kind);
   info.group = c.group.endpoint->label().c_str();
@@ -24,27 +28,44 @@ void describe_call(calling const& c, op_base& op, request& r, op_kind kind) {
   info.site = c.site;
 }
 
-void submit(calling const& c, op_base& op, request& r) {
-  if (r.local.exception) {  // the story begins with what was called
-    std::string why;
-    try {
-      std::rethrow_exception(r.local.exception);
-    } catch (std::exception const& e) {
-      why = e.what();
-    } catch (...) {
-      why = "an exception that is not a std::exception";
-    }
-    r.local = make_failure(r.local.code, to_string(op.info()) + ": " + why);
-    r.in = r.out = tensor();
-    r.attachments.clear();
-    r.parcels.clear();
+namespace {
+
+std::uint64_t bytes_of(request const& r) {
+  std::uint64_t bytes = 0;
+  if (r.in.defined()) bytes += r.in.nbytes();
+  if (r.out.defined() && !r.out.same_object(r.in)) bytes += r.out.nbytes();
+  for (auto const& t : r.attachments) bytes += t.nbytes();
+  for (auto const& p : r.parcels) {
+    bytes += p.bytes.nbytes();
+    for (auto const& t : p.tensors) bytes += t.nbytes();
   }
-  if (c.channel.closed.load(std::memory_order_acquire)) {
-    op.finish(make_failure(
-        make_error_code(errc::group_closed),
-        fmt::format("{}: channel {} was closed here", to_string(op.info()), c.channel.id)));
-    return;
+  return bytes;
+}
+
+void enter_window(request& r, op_base& op) {
+  r.in_window.op = &op;
+  r.in_window.bytes = bytes_of(r);
+  if (r.of->under_way.enter(r.in_window)) return;
+  r.local = failure_from(std::make_exception_ptr(error(errc::queue_full, r.of->under_way.story())));
+}
+
+// The story of a local failure begins with what was called; nothing is held for it.
+void tell_what_was_called(request& r, op_base const& op) {
+  std::string why;
+  try {
+    std::rethrow_exception(r.local.exception);
+  } catch (std::exception const& e) {
+    why = e.what();
+  } catch (...) {
+    why = "an exception that is not a std::exception";
   }
+  r.local = make_failure(r.local.code, to_string(op.info()) + ": " + why);
+  r.in = r.out = tensor();
+  r.attachments.clear();
+  r.parcels.clear();
+}
+
+void take_leases(request& r, op_base& op) {
   for (tensor const* t : {&r.in, &r.out})
     if (t->defined() && t->is_unowned()) op.hold_waits_until_finished();
   if (r.in.defined()) r.reads = read_lease(r.in.storage());
@@ -52,6 +73,21 @@ void submit(calling const& c, op_base& op, request& r) {
   for (auto const& t : r.attachments) r.attachment_reads.emplace_back(t.storage());
   for (auto const& p : r.parcels)
     for (auto const& t : p.tensors) r.attachment_reads.emplace_back(t.storage());
+}
+
+}  // namespace
+
+void submit(calling const& c, op_base& op, request& r) {
+  bool const closed = c.channel.one_op ? c.channel.closed.exchange(true)
+                                       : c.channel.closed.load(std::memory_order_acquire);
+  if (closed) {
+    op.finish(make_failure(make_error_code(errc::group_closed),
+                           fmt::format("{}: this channel was closed here", to_string(op.info()))));
+    return;
+  }
+  if (!r.local.exception) enter_window(r, op);
+  if (r.local.exception) tell_what_was_called(r, op);
+  take_leases(r, op);
   r.ready = c.options.after();
 
   auto const limit =
@@ -59,10 +95,16 @@ void submit(calling const& c, op_base& op, request& r) {
   r.limit = limit;
   op_ref const keep(&op);  // the engine may end it before this returns
   if (limit > clock::duration::zero() && limit != clock::duration::max()) c.group.rt.arm(op, limit);
-  intrusive_ptr_add_ref(&op);  // the engine's, until request::complete
   cancel_on_stop(op, c.options.stop());
+  intrusive_ptr_add_ref(&op);  // the engine's, until request::complete
   c.group.endpoint->submit(r);
+  if (c.channel.one_op) c.group.endpoint->close_channel(c.channel.id);
   if (limit <= clock::duration::zero()) op.expire();  // no effect on what is done already
+}
+
+void report_if_unseen(op_base const& op, request const& r) noexcept {
+  if (r.of && op.settled() && op.state() != verdict::aborted && op.failed() && !op.was_told())
+    r.of->reporter->report(op);
 }
 
 void check_tensor(tensor const& t, char const* what) {

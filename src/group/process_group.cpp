@@ -53,6 +53,11 @@ process_group process_group::channel(std::uint64_t id) const {
   return {group_, group_->open(id)};
 }
 
+process_group process_group::keyed(std::uint64_t key) const {
+  if (!group_) return {};
+  return {group_, group_->open_keyed(key)};
+}
+
 std::uint64_t process_group::channel_id() const noexcept { return channel_ ? channel_->id : 0; }
 
 void process_group::close_channel() const {
@@ -91,10 +96,9 @@ work<> copy_when_disabled(tensor const& out, tensor const& in, std::source_locat
 }
 
 process_group group_of(group_spec spec, std::shared_ptr<endpoint> at, runtime_handle rt,
-                       port_ptr home) {
-  auto const deadline = spec.deadline;
+                       port_ptr home, group_options const& options) {
   auto core = std::make_shared<group_core>(std::move(spec), std::move(at), std::move(rt),
-                                           std::move(home), deadline);
+                                           std::move(home), options);
   auto channel = core->open(0);
   return {std::move(core), std::move(channel)};
 }

@@ -2,12 +2,14 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #include <fmt/format.h>
 
+#include <hocket/group/detail/group_core.hpp>
 #include <hocket/group/request.hpp>
 
 namespace hocket {
 
 void request::complete(detail::failure f) noexcept {
   detail::op_ref const last(op, false);
+  of->under_way.leave(in_window);
   writes.release();
   reads.release();
   attachment_reads.clear();

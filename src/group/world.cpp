@@ -97,10 +97,10 @@ work<process_group> make_group(world const& w, rank_group const& members,
   auto const home = detail::port_of(options.executor().value_or(core->executor));
   spec.deadline = options.deadline();
   auto const joined = core->engine->join(spec, home, site);
-  return detail::then(
-      joined, [spec = std::move(spec), home, rt = core->rt](std::shared_ptr<endpoint> at) mutable {
-        return detail::group_of(std::move(spec), std::move(at), rt, home);
-      });
+  return detail::then(joined, [spec = std::move(spec), home, rt = core->rt,
+                               options](std::shared_ptr<endpoint> at) mutable {
+    return detail::group_of(std::move(spec), std::move(at), rt, home, options);
+  });
 }
 
 }  // namespace hocket

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <hocket/async/clock.hpp>
+#include <hocket/error.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,16 +38,39 @@ class group_options {
     return *this;
   }
 
+  /// How many operations and bytes of one channel may be under way on this rank before
+  /// `posted()` holds callers back; past twice that a call is `errc::queue_full`.
+  /// Default: 1,024 operations, 256 MiB.
+  group_options& window(std::size_t ops, std::uint64_t bytes) {
+    window_ops_ = ops;
+    window_bytes_ = bytes;
+    return *this;
+  }
+  /// Called with failures of operations that nobody waited for, when their last handle is gone; on
+  /// any thread: it must be short and should not call the group. Default: a warning in the log.
+  group_options& failure_handler(std::function<void(error const&)> handler) {
+    failure_handler_ = std::move(handler);
+    return *this;
+  }
+
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] std::optional<boost::asio::any_io_executor> const& executor() const noexcept {
     return executor_;
   }
   [[nodiscard]] clock::duration deadline() const noexcept { return deadline_; }
+  [[nodiscard]] std::size_t window_ops() const noexcept { return window_ops_; }
+  [[nodiscard]] std::uint64_t window_bytes() const noexcept { return window_bytes_; }
+  [[nodiscard]] std::function<void(error const&)> const& failure_handler() const noexcept {
+    return failure_handler_;
+  }
 
  private:
   std::string name_;
   std::optional<boost::asio::any_io_executor> executor_;
   clock::duration deadline_ = std::chrono::minutes(30);
+  std::size_t window_ops_ = 1024;
+  std::uint64_t window_bytes_ = std::uint64_t{256} << 20;
+  std::function<void(error const&)> failure_handler_;
 };
 
 }  // namespace hocket

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-
 #include <cstdint>
 #include <hocket/async/op_options.hpp>
 #include <hocket/async/work.hpp>
@@ -33,9 +32,9 @@ class group_core;
 /// A set of ranks that call operations together, and one of its channels.
 ///
 /// A copyable handle. Operations start when they are called and return a `work`. Those of one
-/// channel are matched among the members by the order of the calls; channels are independent of each
-/// other. A default-made one is disabled ("no parallelism"): every operation is the identity, at
-/// once, without any communication; point-to-point calls on it fail.
+/// channel are matched among the members by the order of the calls; channels are independent of
+/// each other. A default-made one is disabled ("no parallelism"): every operation is the identity,
+/// at once, without any communication; point-to-point calls on it fail.
 ///
 /// Buffers: the operation holds what it needs until it is `released()`; inputs must not be written
 /// and outputs not touched until then. Arguments that are wrong complete the handle with
@@ -63,12 +62,17 @@ class process_group {
   void set_deadline(clock::duration d) const;
 
   /// An own sequence space with the same members: operations on it are matched apart from all
-  /// others. Equal ids are the same channel. Id 0 is the group itself. Call `close_channel` when
-  /// done: an open channel keeps state on every member.
+  /// others. Equal ids (below 2^63) are the same channel. Id 0 is the group itself. Call
+  /// `close_channel` when done: an open channel keeps state on every member.
   [[nodiscard]] process_group channel(std::uint64_t id) const;
   [[nodiscard]] std::uint64_t channel_id() const noexcept;
   /// This rank calls nothing more on this channel. No effect on the group itself.
   void close_channel() const;
+
+  /// A channel of one operation: the first call on the handle is its only one, and closes it. The
+  /// n-th use of a key on each member belong together. For collectives that different members start
+  /// in different orders.
+  [[nodiscard]] process_group keyed(std::uint64_t key) const;
 
   // -- collectives on one tensor, or on equal parts
   /// Copies the root's `t` into every other member's `t`: equal dtype and shape on all members.
@@ -79,12 +83,12 @@ class process_group {
   work<std::optional<tensor>> broadcast(
       std::optional<tensor> t, member root, op_options const& options = {},
       std::source_location site = std::source_location::current()) const;
-  /// `out` along dimension 0 is the members' `in` in group order; `in` may be its own part of `out`.
+  /// `out` along dimension 0 is the members' `in` in group order; `in` may be its own part of
+  /// `out`.
   work<> all_gather(tensor out, tensor in, op_options const& options = {},
                     std::source_location site = std::source_location::current()) const;
   /// Gathers parts of any sizes: `in` is this member's part by `plan`, `out` the whole.
-  work<> all_gather_v(tensor out, tensor in, split_plan const& plan,
-                      op_options const& options = {},
+  work<> all_gather_v(tensor out, tensor in, split_plan const& plan, op_options const& options = {},
                       std::source_location site = std::source_location::current()) const;
   /// Like `all_gather` with the result on the root only; `out` is used there only.
   work<> gather(tensor out, tensor in, member root, op_options const& options = {},
@@ -112,7 +116,8 @@ class process_group {
   work<> monitored_barrier(op_options const& options = {},
                            std::source_location site = std::source_location::current()) const;
 
-  // -- reductions: `is_reducible` says which; alike on all members, bit for bit, and from run to run
+  // -- reductions: `is_reducible` says which; alike on all members, bit for bit, and from run to
+  // run
   /// The reduction of all members' `t` replaces it everywhere.
   work<> all_reduce(tensor t, reduction how = reduction::sum, op_options const& options = {},
                     std::source_location site = std::source_location::current()) const;
@@ -159,8 +164,8 @@ class process_group {
 
   /// Starts all of them; done when all are, also where some fail. The result is what was received,
   /// in the order of the receives in the batch.
-  work<std::vector<tensor>> run(
-      batch b, std::source_location site = std::source_location::current()) const;
+  work<std::vector<tensor>> run(batch b,
+                                std::source_location site = std::source_location::current()) const;
 
   // -- objects; for values of a program, not for high-volume activations: they are encoded
   /// The root's value on every member; what the others pass is not used. An empty root is

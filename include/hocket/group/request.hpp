@@ -5,16 +5,22 @@
 #include <cstdint>
 #include <hocket/async/detail/op_state.hpp>
 #include <hocket/async/event.hpp>
+#include <hocket/group/detail/window.hpp>
 #include <hocket/group/fingerprint.hpp>
 #include <hocket/group/parcel.hpp>
 #include <hocket/tensor/split_plan.hpp>
 #include <hocket/tensor/storage.hpp>
 #include <hocket/tensor/tensor.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace hocket {
+
+namespace detail {
+class channel_core;
+}
 
 /// One rank's part in one operation, from the call until the engine has let go of it.
 /// The group fills it, an engine carries it out; buffers stay leased until `complete`.
@@ -35,6 +41,10 @@ struct request {
   std::vector<parcel> parcels;         ///< one object for, or from, each member
   event ready;                         ///< the buffers may be touched after this mark
   detail::failure local;               ///< set: this rank cannot take part, and why
+
+  // -- for the group
+  std::shared_ptr<detail::channel_core> of;
+  detail::window_place in_window;
 
   // -- for the engine
   std::uint64_t channel = 0;

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <hocket/error.hpp>
+#include <iterator>
 #include <utility>
 
 namespace hocket::local {
@@ -131,8 +132,12 @@ void hub::leave(int rank, errc code, std::string const& reason) noexcept {
   {
     std::lock_guard const lock(mutex_);
     if (!roster_.leave(rank, departure{code, reason})) return;
-    for (auto& [id, all] : channels_)
+    for (auto at = channels_.begin(); at != channels_.end();) {
+      auto& all = at->second;
       for (channel& c : all) c.member_left(rank, d);
+      all.remove_if([](channel const& c) { return c.is_done(); });
+      at = all.empty() ? channels_.erase(at) : std::next(at);
+    }
   }
   d.carry_out(*fabric_);
 }

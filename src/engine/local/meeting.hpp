@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <hocket/async/detail/op_base.hpp>
 #include <hocket/detail/block_pool.hpp>
+#include <hocket/detail/pool_allocator.hpp>
 #include <hocket/group/request.hpp>
 #include <memory>
 #include <vector>
@@ -28,8 +29,8 @@ class meeting final : public job, public detail::pooled {
   [[nodiscard]] bool failed() const noexcept { return verdict.exception != nullptr; }
 
   std::uint64_t const sequence;
-  std::vector<request*> parts;  // by group rank; null: not here yet, or ended
-  std::vector<bool> came;
+  std::vector<request*, detail::pool_allocator<request*>> parts;  // null: not here yet, or ended
+  std::vector<bool, detail::pool_allocator<bool>> came;           // both by group rank
   request const* model = nullptr;  // what others are compared with: the part that says most
   int arrived = 0;
   int unready = 0;  // parts whose buffers may not be touched yet

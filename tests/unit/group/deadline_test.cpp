@@ -3,51 +3,15 @@
 // Deadlines in virtual time: a clock that the test moves, a runtime without a thread.
 #include <chrono>
 #include <hocket/group/world.hpp>
-#include <ranks.hpp>
 #include <string>
 #include <vector>
 
-#include "ending.hpp"
+#include "virtual_world.hpp"
 
 using namespace hocket;
 using namespace hocket::test;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
-
-namespace {
-
-class virtual_world {
- public:
-  explicit virtual_world(int n, clock::duration limit = 30min)
-      : rt_(runtime_options().clock(clock_).thread(false)),
-        ranks_(ctx_.get_executor(), n, local_world_options().runtime(rt_).deadline(limit)) {}
-
-  local_world& ranks() { return ranks_; }
-  process_group group(int rank) { return ranks_[rank].group(); }
-  void run() {
-    ctx_.restart();
-    ctx_.poll();
-  }
-  void pass(clock::duration d) {
-    clock_.advance(d);
-    rt_.poll();
-    run();
-  }
-
- private:
-  manual_clock clock_;
-  runtime rt_;
-  asio::io_context ctx_;
-  local_world ranks_;
-};
-
-template <class T>
-ending now(work<T> const& w) {
-  REQUIRE(w.ready());
-  return ending_of(w.state()->why().exception);
-}
-
-}  // namespace
 
 TEST_CASE("a deadline names exactly the ranks that have not come, when it passes and not before") {
   virtual_world v(5);

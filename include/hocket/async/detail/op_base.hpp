@@ -93,6 +93,8 @@ class op_base : public pooled, private timer {
   [[nodiscard]] bool failed() const noexcept { return state() == verdict::aborted || failure_; }
   [[nodiscard]] boost::system::error_code code() const noexcept;
   [[nodiscard]] failure why() const;
+  /// Whether anybody has asked for the code or the story of the failure.
+  [[nodiscard]] bool was_told() const noexcept { return told_.load(std::memory_order_relaxed); }
 
   /// Ends all waits, present and future, with `operation_aborted`; no effect once settled.
   void abort();
@@ -177,6 +179,7 @@ class op_base : public pooled, private timer {
   spin_lock lock_;
   std::atomic<verdict> verdict_{verdict::pending};
   std::atomic<bool> finished_{false};
+  mutable std::atomic<bool> told_{false};
   std::atomic<bool> in_place_used_{false};
   bool hold_waits_ = false;
   bool posted_ = true;

@@ -6,61 +6,58 @@
 #include <cstdint>
 #include <hocket/async/detail/port.hpp>
 #include <hocket/async/runtime.hpp>
+#include <hocket/error.hpp>
+#include <hocket/group/detail/window.hpp>
 #include <hocket/group/engine.hpp>
+#include <hocket/group/group_options.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
 
 namespace hocket::detail {
 
-/// One channel of a group on this rank: where the calls get their numbers.
-class channel_core {
+/// Where failures go that nobody was told. Kept by the operations, which may outlive the group.
+class failure_reporter {
  public:
-  explicit channel_core(std::uint64_t number) noexcept : id(number) {}
+  failure_reporter(std::function<void(error const&)> handler) : handler_(std::move(handler)) {}
+  /// Calls the handler, or logs a line.
+  void report(op_base const& op) const noexcept;
+  void group_ended() noexcept { ended_.store(true, std::memory_order_relaxed); }
+
+ private:
+  std::function<void(error const&)> const handler_;
+  std::atomic<bool> ended_{false};
+};
+
+/// One channel of a group on this rank: where the calls get their numbers.
+class channel_core : public std::enable_shared_from_this<channel_core> {
+ public:
+  channel_core(std::uint64_t number, bool takes_one_op, window_limits const& limits,
+               std::shared_ptr<failure_reporter const> r)
+      : id(number), one_op(takes_one_op), under_way(limits), reporter(std::move(r)) {}
 
   std::uint64_t const id;
+  bool const one_op;  // closes itself with its first operation
   std::atomic<std::uint64_t> next_sequence{0};
   std::atomic<std::uint64_t> next_message{0};  // sends and receives are numbered apart
   std::atomic<bool> closed{false};
+  window under_way;
+  std::shared_ptr<failure_reporter const> const reporter;
 };
 
 /// What the handles of one group on one rank share.
 class group_core {
  public:
   group_core(group_spec s, std::shared_ptr<hocket::endpoint> at, runtime_handle r, port_ptr h,
-             clock::duration limit)
-      : spec(std::move(s)),
-        endpoint(std::move(at)),
-        rt(std::move(r)),
-        home(std::move(h)),
-        deadline(limit) {
-    live_.fetch_add(1, std::memory_order_relaxed);
-  }
-  ~group_core() {
-    endpoint->leave(errc::group_closed, "its last handle was dropped");
-    live_.fetch_sub(1, std::memory_order_relaxed);
-  }
+             group_options const& options);
+  ~group_core();
   group_core(group_core const&) = delete;
   group_core& operator=(group_core const&) = delete;
 
-  [[nodiscard]] std::shared_ptr<channel_core> open(std::uint64_t id) {
-    std::lock_guard const lock(mutex_);
-    auto& channel = channels_[id];
-    if (!channel) channel = std::make_shared<channel_core>(id);
-    return channel;
-  }
-  void close(channel_core& channel) {
-    if (channel.closed.exchange(true)) return;
-    {
-      std::lock_guard const lock(mutex_);
-      channels_.erase(channel.id);
-    }
-    endpoint->close_channel(channel.id);
-  }
-  [[nodiscard]] std::size_t open_channels() {
-    std::lock_guard const lock(mutex_);
-    return channels_.size();
-  }
+  [[nodiscard]] std::shared_ptr<channel_core> open(std::uint64_t id);
+  /// A channel for one operation, under a key of its own kind.
+  [[nodiscard]] std::shared_ptr<channel_core> open_keyed(std::uint64_t key);
+  void close(channel_core& channel);
 
   /// Groups that this process has open, over all its ranks: one that leaks is still counted.
   [[nodiscard]] static int live() noexcept { return live_.load(std::memory_order_relaxed); }
@@ -72,10 +69,17 @@ class group_core {
   std::atomic<clock::duration> deadline;
 
  private:
+  void report_open_channels() const noexcept;
+
   inline static std::atomic<int> live_{0};
 
+  window_limits const limits_;
+  std::shared_ptr<failure_reporter> const reporter_;
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<channel_core>> channels_;
 };
+
+/// Ids of keyed channels have this bit, those of others have not.
+inline constexpr std::uint64_t keyed_bit = std::uint64_t{1} << 63;
 
 }  // namespace hocket::detail

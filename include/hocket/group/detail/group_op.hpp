@@ -9,6 +9,9 @@
 
 namespace hocket::detail {
 
+/// A failure that nobody was told goes to the group's handler.
+void report_if_unseen(op_base const& op, request const& r) noexcept;
+
 /// A request together with the state behind its handle. Keeps its endpoint alive, not the group:
 /// dropping the last handle of a group leaves it even while operations are pending.
 template <class T>
@@ -21,6 +24,7 @@ class group_op : public op_state<T> {
 
  protected:
   void drop_value() noexcept override {
+    report_if_unseen(*this, asked);
     asked.in = tensor();
     asked.out = tensor();
     asked.attachments.clear();

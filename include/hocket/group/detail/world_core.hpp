@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-
 #include <hocket/async/detail/port.hpp>
 #include <hocket/async/runtime.hpp>
 #include <hocket/group/engine.hpp>
@@ -61,6 +60,7 @@ class world_core : public std::enable_shared_from_this<world_core> {
 
 /// The group behind an endpoint that has joined.
 [[nodiscard]] process_group group_of(group_spec spec, std::shared_ptr<endpoint> at,
-                                     runtime_handle rt, port_ptr home);
+                                     runtime_handle rt, port_ptr home,
+                                     group_options const& options = group_options());
 
 }  // namespace hocket::detail
