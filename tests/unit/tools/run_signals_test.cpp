@@ -2,6 +2,10 @@
 // SPDX-FileCopyrightText: The Hocket authors
 // hocket run when it is signalled or killed: the ranks hear of it, and nothing is left behind.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
 #include <sstream>
 
 #include "run_job.hpp"
@@ -39,6 +43,19 @@ pid_t supervisor_of(pid_t rank) {
 
 bool all_end(std::vector<pid_t> const& all, std::chrono::milliseconds limit) {
   return std::ranges::all_of(all, [&](pid_t pid) { return ends(pid, limit); });
+}
+
+// How many processes have the text in their command lines.
+int running_with(std::string const& text) {
+  int count = 0;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator at("/proc", ignored), end; at != end;
+       at.increment(ignored)) {
+    std::ifstream file(at->path() / "cmdline");
+    std::string const line(std::istreambuf_iterator<char>(file), {});
+    count += line.find(text) != std::string::npos ? 1 : 0;
+  }
+  return count;
 }
 
 }  // namespace
@@ -81,7 +98,9 @@ TEST_CASE("a job that a signal ends has the status of that signal and leaves not
 }
 
 TEST_CASE("what ranks leave behind is ended with the job, in a session of its own too") {
-  job running(2, "setsid sh -c '(sh -c \"echo pid \\$\\$; exec sleep 100\" &)'; exit 0");
+  job running(2,
+              "p=$(setsid sh -c '(sh -c \"echo \\$\\$; exec sleep 100 >/dev/null\" &)' | head -1); "
+              "echo pid $p");
   auto const all = pids(running, 2);
   CHECK(running.status() == 0);
   for (auto const pid : all) CHECK_FALSE(is_alive(pid));
@@ -107,6 +126,26 @@ TEST_CASE("when the supervisor is killed, the launcher ends everything and says 
         "ranks were ended\n");
   CHECK(running.status() == 137);
   for (auto const pid : all) CHECK_FALSE(is_alive(pid));
+}
+
+TEST_CASE("a launcher killed at any moment of its start leaves nothing") {
+  std::mt19937 random(20);
+  auto const mark = "3600." + std::to_string(::getpid());
+  for (int round = 0; round < 20; ++round) {
+    CAPTURE(round);
+    {
+      job running(8, "sleep " + mark + " & exec sleep " + mark);
+      ::usleep(static_cast<useconds_t>(random() % 25'000));
+      running.signal(SIGKILL);
+      CHECK(running.status() == 137);
+    }
+    int left = running_with(mark);
+    for (int i = 0; i < 500 && left != 0; ++i) {
+      ::usleep(20'000);
+      left = running_with(mark);
+    }
+    CHECK(left == 0);
+  }
 }
 
 TEST_CASE("children that a shell had before it became the launcher are left alone") {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
 // hocket run as a user starts it: variables, output, input, failures.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <sstream>
 
@@ -26,6 +30,22 @@ bool has(std::string const& text, std::string const& part) {
   return found;
 }
 
+// 0, or errno of listening on a port of the loopback.
+int listening(int port, bool reuse) {
+  int const fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  int const on = reuse ? 1 : 0;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  bool const done = ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+                    ::listen(fd, 8) == 0;
+  int const code = done ? 0 : errno;
+  ::close(fd);
+  return code;
+}
+
 }  // namespace
 
 TEST_CASE("each rank is told its place, and all the same port and job") {
@@ -44,6 +64,22 @@ TEST_CASE("each rank is told its place, and all the same port and job") {
   CHECK(one.begin()->find(' ') >= 4);
   CHECK(one.begin()->size() == one.begin()->find(' ') + 1 + 32);
   CHECK(*one.begin() != *other.begin());
+}
+
+TEST_CASE("jobs that start at once have different ports, each kept while its job lives") {
+  auto const ports =
+      lines_of(run_program("for i in 1 2 3 4 5 6 7 8; do timeout 60 '" HOCKET_TOOL
+                           "' run -n 2 -- sh -c 'echo $MASTER_PORT; sleep 0.5' & done; wait")
+                   .output);
+  CHECK(ports.size() == 16);
+  CHECK(std::ranges::all_of(ports, [&](auto const& port) { return ports.count(port) == 2; }));
+
+  job running(1, "echo $MASTER_PORT; exec sleep 100");
+  auto const port = std::stoi(running.line());
+  CHECK(listening(port, false) == EADDRINUSE);
+  CHECK(listening(port, true) == 0);
+  running.signal(SIGTERM);
+  CHECK(running.status() == 143);
 }
 
 TEST_CASE("lines are labelled only on request, on both streams") {
