@@ -160,7 +160,6 @@ class dead_end {
     return asio::execution::blocking_t::never;
   }
   friend bool operator==(dead_end, dead_end) noexcept { return true; }
-  friend bool operator!=(dead_end, dead_end) noexcept { return false; }
 };
 
 }  // namespace
