@@ -150,7 +150,7 @@ void op_base::finish(failure f) {
     if (first = !settled(); first) {
       auto const held = held_ != verdict::pending;  // then failure_ was stored when the wait ended
       if (!held) failure_ = std::move(why);
-      verdict_.store(held ? held_ : verdict::done, std::memory_order_release);
+      verdict_.store(held ? held_.load() : verdict::done, std::memory_order_release);
       after_settling = take(point::settled);
     }
     finished_.store(true, std::memory_order_release);  // last: what has finished is settled

@@ -111,7 +111,7 @@ void joiner::enter(makings& all, handle const& op, group_spec const& spec, outco
          fmt::format("members disagree on group {}: {} and {}", spec.name,
                      to_string(m.spec.members), to_string(spec.members)),
          o);
-  if (!m.failed && op->settled())
+  if (!m.failed && op->decided() != detail::verdict::pending)
     fail(m, errc::peer_failed, fmt::format("rank {} gave up waiting for group {}", me, spec.name),
          o);
   for (std::size_t p = 0; p < m.came.size() && !m.failed; ++p) {

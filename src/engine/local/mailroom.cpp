@@ -80,7 +80,7 @@ void mailroom::recv(request& r, decisions& d) {
   box& b = box_of(r.rank);
   bool const from_any = r.peer == request::any_peer;
   if (from_any && r.local.exception) return d.end(r, r.local);  // nobody in particular waits
-  if (r.op->settled() && !r.local.exception)                    // cancelled before it came here
+  if (r.op->decided() != detail::verdict::pending && !r.local.exception)                    // cancelled before it came here
     return d.end(r, make_failure(operation_aborted(), "withdrawn"));
   request* const send = b.sends.take(
       [&](request const& x) { return x.tag == r.tag && (from_any || x.rank == r.peer); });

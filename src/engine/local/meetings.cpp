@@ -63,7 +63,7 @@ void meetings::meet(request& r, decisions& d) {
   settle(m, d);
   trim();
   // Its deadline may have passed before it came here.
-  if (r.print.kind == op_kind::monitored_barrier && r.op->settled() && !r.decided) give_up(r, d);
+  if (r.print.kind == op_kind::monitored_barrier && r.op->decided() != detail::verdict::pending && !r.decided) give_up(r, d);
 }
 
 // Compares a part that has just come with those that were there, and with who can still come.
@@ -169,7 +169,7 @@ void meetings::give_up(request& r, decisions& d) {
   meeting* const m = find(r.sequence);
   if (m == nullptr || m->running || m->parts[static_cast<std::size_t>(r.rank)] != &r) return;
   auto const& all = members_.all();
-  bool const late = r.op->state() == detail::verdict::expired;
+  bool const late = r.op->decided() == detail::verdict::expired;
   m->verdict = make_failure(
       make_error_code(late ? errc::timed_out : errc::peer_failed),
       fmt::format("{}: {} waited until {}; not called by {}", all.place(r), all.name_rank(r.rank),

@@ -90,6 +90,11 @@ class op_base : public pooled, private timer {
   [[nodiscard]] bool settled() const noexcept { return state() != verdict::pending; }
   [[nodiscard]] bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
   /// Once settled: whether waits fail, with which code, and the whole story.
+  /// The verdict as the engine must see it while it withdraws: known before waits are told.
+  [[nodiscard]] verdict decided() const noexcept {
+    auto const v = state();
+    return v == verdict::pending ? held_.load(std::memory_order_acquire) : v;
+  }
   [[nodiscard]] bool failed() const noexcept { return state() == verdict::aborted || failure_; }
   [[nodiscard]] boost::system::error_code code() const noexcept;
   [[nodiscard]] failure why() const;
@@ -183,7 +188,7 @@ class op_base : public pooled, private timer {
   std::atomic<bool> in_place_used_{false};
   bool hold_waits_ = false;
   bool posted_ = true;
-  verdict held_ = verdict::pending;
+  std::atomic<verdict> held_{verdict::pending};
   std::uint32_t next_id_ = 0;
   hook waiters_;
   std::unique_ptr<failure> failure_;  // set before the verdict, then constant
