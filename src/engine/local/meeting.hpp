@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <hocket/async/detail/op_base.hpp>
 #include <hocket/detail/block_pool.hpp>
-#include <hocket/detail/pool_allocator.hpp>
+#include "pool_allocator.hpp"
 #include <hocket/group/request.hpp>
 #include <memory>
 #include <vector>

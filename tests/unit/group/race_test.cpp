@@ -49,8 +49,11 @@ void race(std::function<void(int)> const& a, std::function<void(int)> const& b) 
 TEST_CASE("a receive cancelled while its message arrives ends once, and no message is lost") {
   asio::thread_pool pool(1);
   local_world ranks(pool.get_executor(), 2);
-  auto const to = ranks[0].group();
-  auto const from = ranks[1].group();
+  auto const wide = group_options().window(4 * rounds, std::uint64_t{1} << 30);
+  auto const a = make_group(ranks[0], rank_group::of(0, 1), wide);
+  auto const b = make_group(ranks[1], rank_group::of(0, 1), wide);
+  auto const to = a.get(10s);
+  auto const from = b.get(10s);
   std::vector<work<tensor>> received;
   std::vector<canceller> cancellers;
   for (int i = 0; i < rounds; ++i) {
