@@ -80,7 +80,8 @@ void mailroom::recv(request& r, decisions& d) {
   box& b = box_of(r.rank);
   bool const from_any = r.peer == request::any_peer;
   if (from_any && r.local.exception) return d.end(r, r.local);  // nobody in particular waits
-  if (r.op->decided() != detail::verdict::pending && !r.local.exception)                    // cancelled before it came here
+  if (r.op->decided() != detail::verdict::pending &&
+      !r.local.exception)  // cancelled before it came here
     return d.end(r, make_failure(operation_aborted(), "withdrawn"));
   request* const send = b.sends.take(
       [&](request const& x) { return x.tag == r.tag && (from_any || x.rank == r.peer); });
@@ -124,10 +125,10 @@ void mailroom::pair(request& send, request& recv, decisions& d) {
     return d.end(failed, failed.local);
   }
   if ((send.print.kind == op_kind::send_object) != (recv.print.kind == op_kind::recv_object)) {
-    auto const f = make_failure(make_error_code(errc::mismatch),
-                                fmt::format("{}: {}, {}: one is an object, the other a tensor",
-                                            members_.all().place(recv), describe(send),
-                                            describe(recv)));
+    auto const f =
+        make_failure(make_error_code(errc::mismatch),
+                     fmt::format("{}: {}, {}: one is an object, the other a tensor",
+                                 members_.all().place(recv), describe(send), describe(recv)));
     d.end(send, f);
     return d.end(recv, f);
   }

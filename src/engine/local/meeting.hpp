@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <hocket/async/detail/op_base.hpp>
 #include <hocket/detail/block_pool.hpp>
-#include "pool_allocator.hpp"
 #include <hocket/group/request.hpp>
 #include <memory>
 #include <vector>
 
 #include "fabric.hpp"
+#include "pool_allocator.hpp"
 
 namespace hocket::local {
 

@@ -63,7 +63,9 @@ void meetings::meet(request& r, decisions& d) {
   settle(m, d);
   trim();
   // Its deadline may have passed before it came here.
-  if (r.print.kind == op_kind::monitored_barrier && r.op->decided() != detail::verdict::pending && !r.decided) give_up(r, d);
+  if (r.print.kind == op_kind::monitored_barrier && r.op->decided() != detail::verdict::pending &&
+      !r.decided)
+    give_up(r, d);
 }
 
 // Compares a part that has just come with those that were there, and with who can still come.

@@ -89,12 +89,12 @@ class op_base : public pooled, private timer {
   [[nodiscard]] verdict state() const noexcept { return verdict_.load(std::memory_order_acquire); }
   [[nodiscard]] bool settled() const noexcept { return state() != verdict::pending; }
   [[nodiscard]] bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
-  /// Once settled: whether waits fail, with which code, and the whole story.
   /// The verdict as the engine must see it while it withdraws: known before waits are told.
   [[nodiscard]] verdict decided() const noexcept {
     auto const v = state();
     return v == verdict::pending ? held_.load(std::memory_order_acquire) : v;
   }
+  /// Once settled: whether waits fail, with which code, and the whole story.
   [[nodiscard]] bool failed() const noexcept { return state() == verdict::aborted || failure_; }
   [[nodiscard]] boost::system::error_code code() const noexcept;
   [[nodiscard]] failure why() const;
