@@ -13,6 +13,10 @@ namespace hocket::local {
 
 class hub;
 
+/// The same failure in an exception object of its own: ranks run on threads of their own, and each
+/// may read and drop its error as it likes.
+[[nodiscard]] detail::failure own_copy(detail::failure f);
+
 /// What was decided under a hub's lock and is done after it is released, because completing a
 /// request may run code that calls the group again.
 class decisions {
@@ -20,20 +24,13 @@ class decisions {
   explicit decisions(hub& at) noexcept : at_(at) {}
   [[nodiscard]] hub& at() const noexcept { return at_; }
 
-  void end(request& r, detail::failure why) {
-    HOCKET_ASSERT(!r.decided);
-    r.decided = true;
-    ended_.emplace_back(&r, std::move(why));
-  }
+  void end(request& r, detail::failure why);
   void run(job& j, std::size_t bytes) {
     HOCKET_ASSERT(job_ == nullptr);
     job_ = &j;
     bytes_ = bytes;
   }
-  void carry_out(fabric& f) noexcept {
-    for (auto& [r, why] : ended_) r->complete(std::move(why));
-    if (job_ != nullptr) f.carry_out(*job_, bytes_);
-  }
+  void carry_out(fabric& f) noexcept;
 
  private:
   hub& at_;

@@ -23,7 +23,7 @@ class delivery final : public job, public detail::pooled {
   void run() noexcept override {
     std::unique_ptr<delivery> const self(this);
     auto const f = outcome_of(*recv_, [this] { transfer(*send_, *recv_); });
-    recv_->complete(f);
+    recv_->complete(own_copy(f));
     send_->complete(f);
   }
 

@@ -21,7 +21,7 @@ void meeting::run() noexcept {
   auto const hub = std::move(at);
   auto const f = outcome_of(*parts.front(), [this] { transfer(parts); });
   auto const self = hub->retire(*this);
-  for (request* r : parts) r->complete(f);
+  for (request* r : parts) r->complete(own_copy(f));
 }
 
 meetings::meetings(attendance const& members) : members_(members), slots_(4) {}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include "decisions.hpp"
+
+#include <hocket/error.hpp>
+
+#include "hub.hpp"
+
+namespace hocket::local {
+
+detail::failure own_copy(detail::failure f) {
+  if (!f.exception) return f;
+  try {
+    std::rethrow_exception(f.exception);
+  } catch (error const& e) {
+    return detail::make_failure(e.code(), e.what());
+  } catch (...) {
+    return f;  // a foreign exception stays what it is
+  }
+}
+
+void decisions::end(request& r, detail::failure why) {
+  HOCKET_ASSERT(!r.decided);
+  r.decided = true;
+  ended_.emplace_back(&r, own_copy(std::move(why)));
+}
+
+void decisions::carry_out(fabric& f) noexcept {
+  for (auto& [r, why] : ended_) r->complete(std::move(why));
+  if (job_ != nullptr) f.carry_out(*job_, bytes_);
+}
+
+}  // namespace hocket::local
