@@ -10,5 +10,6 @@
 extern "C" char const* __tsan_default_suppressions();
 extern "C" char const* __tsan_default_suppressions() {
   return "race:boost::asio::execution::detail::shared_target_executor\n"
-         "race:std::__exception_ptr::__dest_thunk\n";
+         "race:std::__exception_ptr::__dest_thunk\n"
+         "race:std::__exception_ptr::exception_ptr::_M_release\n";
 }
