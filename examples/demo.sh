@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Hocket authors
 set -u
+from=$PWD
 cd "$(dirname "$0")/.." || exit 2
 . .ci/packages.sh
 . .ci/build.sh
@@ -23,10 +24,13 @@ while [ $# -gt 0 ]; do
     --pp) pp=${2:?--pp needs a number}; shift ;;
     --help | -h) usage; exit 0 ;;
     -*) usage >&2; exit 2 ;;
-    *) file=$1 ;;
+    /*) file=$1 ;;
+    *) file=$from/$1 ;;
   esac
   shift
 done
+
+if [ ! -r "$file" ]; then echo "hocket: cannot read $file" >&2; exit 2; fi
 
 say() { printf 'hocket: %s\n' "$*" >&2; }
 stop() { say "$*"; exit 1; }

@@ -9,11 +9,18 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
+#include <cmath>
+#include <hocket/error.hpp>
 #include <numeric>
 
 namespace embed {
 
 std::string json_line(std::string_view text, std::span<float const> embedding) {
+  if (!std::ranges::all_of(embedding, [](float v) { return std::isfinite(v); }))
+    throw hocket::error(hocket::errc::corrupt,
+                        fmt::format("the embedding of \"{}\" is not finite: the model's weights "
+                                    "are damaged",
+                                    text));
   boost::json::value const quoted = boost::json::string(boost::json::string_view(text));
   return fmt::format("{{\"text\":{},\"embedding\":[{}]}}", boost::json::serialize(quoted),
                      fmt::join(embedding, ","));

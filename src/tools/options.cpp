@@ -29,6 +29,11 @@ po::variables_map parse(po::options_description const& options, arguments const&
                   .run(),
               values);
     po::notify(values);
+    for (auto const& [name, value] : values)
+      if (auto const* const text = boost::any_cast<std::string>(&value.value());
+          text != nullptr && text->starts_with("--"))
+        throw error(errc::invalid_argument,
+                    fmt::format("--{} needs a value, and {} is an option", name, *text));
     return values;
   } catch (po::too_many_positional_options_error const&) {
     throw error(errc::invalid_argument, "values belong behind an option, as in --world 16");

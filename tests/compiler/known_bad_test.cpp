@@ -72,6 +72,11 @@ task<int> conditional_between_awaits() {
   counted c = first ? co_await make(3) : co_await make(4);
   co_return c.value();
 }
+task<int> conditional_argument() {
+  bool const first = counted::alive() >= 0;
+  int r = co_await take(first ? counted(3) : counted(4));
+  co_return r;
+}
 
 constexpr probe_case known_bad[] = {
     {"co_await f([c] { ... })", lambda_with_captures, 7},
@@ -84,6 +89,7 @@ constexpr probe_case known_bad[] = {
     {"co_await f(std::array<T, 2>{a, b})", array_of_class, 3},
     {"co_await aggregate_awaiter{a}", awaiter_that_is_an_aggregate, 6},
     {"x = c ? co_await a() : co_await b()", conditional_between_awaits, 3},
+    {"co_await f(c ? T(a) : T(b))", conditional_argument, 3},
 };
 
 }  // namespace

@@ -83,8 +83,9 @@ class local_world::ranks {
   int size() const noexcept { return static_cast<int>(failures_.size()); }
 
   world at(int rank) const {
+    expect_rank(rank);
     std::lock_guard const lock(mutex_);
-    world const w = worlds_.at(static_cast<std::size_t>(rank));
+    world const w = worlds_[static_cast<std::size_t>(rank)];
     if (!w.valid())
       throw error(errc::group_closed, fmt::format("the program of rank {} has ended", rank));
     return w;
@@ -107,8 +108,9 @@ class local_world::ranks {
   }
 
   std::exception_ptr failure(int rank) const {
+    expect_rank(rank);
     std::lock_guard const lock(mutex_);
-    return failures_.at(static_cast<std::size_t>(rank));
+    return failures_[static_cast<std::size_t>(rank)];
   }
   std::exception_ptr first() const {
     std::lock_guard const lock(mutex_);
@@ -117,6 +119,13 @@ class local_world::ranks {
   boost::asio::any_io_executor const& executor() const noexcept { return executor_; }
 
  private:
+  void expect_rank(int rank) const {
+    if (rank >= 0 && rank < size()) return;
+    throw error(errc::invalid_argument,
+                fmt::format("rank {} of a local_world of {}: ranks are 0 to {}", rank, size(),
+                            size() - 1));
+  }
+
   boost::asio::any_io_executor const executor_;
   mutable std::mutex mutex_;
   std::vector<world> worlds_;
