@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <hocket/error.hpp>
-#include <iterator>
 
 #include "command.hpp"
 
@@ -143,8 +142,11 @@ std::vector<pid_t> own_children() {
     pid_t pid = 0;
     auto const* const stop = name.data() + name.size();
     if (std::from_chars(name.data(), stop, pid).ptr != stop || pid <= 0) continue;
+    // A process may end between the listing and the reading: getline turns that into a bad stream,
+    // where an iterator over the buffer would throw. The text is one line unless the name has some.
     std::ifstream file(at->path() / "stat");
-    std::string const stat(std::istreambuf_iterator<char>(file), {});
+    std::string stat;
+    for (std::string line; std::getline(file, line);) stat += line + '\n';
     // "pid (name) state parent ...", and the name may hold anything
     auto const named = stat.rfind(") ");
     pid_t parent = 0;

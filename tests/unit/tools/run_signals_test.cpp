@@ -51,8 +51,10 @@ int running_with(std::string const& text) {
   std::error_code ignored;
   for (std::filesystem::directory_iterator at("/proc", ignored), end; at != end;
        at.increment(ignored)) {
+    // A process may end between the listing and the reading: getline turns that into a bad stream.
     std::ifstream file(at->path() / "cmdline");
-    std::string const line(std::istreambuf_iterator<char>(file), {});
+    std::string line;
+    for (std::string word; std::getline(file, word, '\0');) line += word + '\0';
     count += line.find(text) != std::string::npos ? 1 : 0;
   }
   return count;
