@@ -86,6 +86,23 @@ work<> process_group::all_gather_v(tensor out, tensor in, split_plan const& plan
 namespace detail {
 namespace {
 
+// How this rank's part fits the root's whole, which the other ranks (null) do not see: by the plan,
+// or as one of n equal parts. Without a plan members compare the count alone, since [n*k, ...] has
+// the same elements as [n, k, ...].
+void fit_part(request& r, tensor& part, tensor const* whole, split_plan const* plan, int n) {
+  if (plan != nullptr) {
+    expect_parts(*plan, n);
+    r.plan = *plan;
+    return match_part(r, part, whole, r.rank);
+  }
+  part = as_slice(part, part.ndim());
+  if (whole != nullptr && whole->ndim() == part.ndim() + 1) part = as_slice(part, whole->ndim());
+  r.plan = equal_parts(part, n);
+  match_part(r, part, whole, r.rank);
+  r.print.shape_hash = 0;
+  r.print.plan_hash = 0;
+}
+
 work<> gather(calling const& c, tensor out, tensor in, split_plan const* plan, member root,
               process_group const& g) {
   return work<>(launch<signal_op>(c, op_kind::gather, [&](request& r) {
@@ -94,21 +111,7 @@ work<> gather(calling const& c, tensor out, tensor in, split_plan const* plan, m
     check_tensor(in, "the input");
     if (here) check_tensor(out, "the output");
     check_supported(c, op_kind::gather, in.dtype());
-    if (plan != nullptr) {
-      expect_parts(*plan, g.size());
-      r.plan = *plan;
-    } else {
-      // Non-roots do not know the whole's form: [n*k, ...] has the same elements as [n, k, ...].
-      in = as_slice(in, in.ndim());
-      r.plan = equal_parts(in, g.size());
-      if (here && out.ndim() == in.ndim() + 1) in = as_slice(in, out.ndim());
-      if (here && out.ndim() == in.ndim()) r.plan = equal_parts(in, g.size());
-    }
-    match_part(r, in, here ? &out : nullptr, r.rank);
-    if (plan == nullptr) {  // compared by count alone, for the same reason
-      r.print.shape_hash = 0;
-      r.print.plan_hash = 0;
-    }
+    fit_part(r, in, here ? &out : nullptr, plan, g.size());
     if (here) check_aliasing(in, out, &*r.plan, r.rank);
     r.in = std::move(in);
     if (here) r.out = std::move(out);
@@ -123,19 +126,7 @@ work<> scatter(calling const& c, tensor out, tensor in, split_plan const* plan, 
     check_tensor(out, "the output");
     if (here) check_tensor(in, "the input");
     check_supported(c, op_kind::scatter, out.dtype());
-    if (plan != nullptr) {
-      expect_parts(*plan, g.size());
-      r.plan = *plan;
-    } else {
-      out = as_slice(out, out.ndim());
-      if (here && in.ndim() == out.ndim() + 1) out = as_slice(out, in.ndim());
-      r.plan = equal_parts(out, g.size());
-    }
-    match_part(r, out, here ? &in : nullptr, r.rank);
-    if (plan == nullptr) {
-      r.print.shape_hash = 0;
-      r.print.plan_hash = 0;
-    }
+    fit_part(r, out, here ? &in : nullptr, plan, g.size());
     if (here) check_aliasing(out, in, &*r.plan, r.rank);
     r.out = std::move(out);
     if (here) r.in = std::move(in);
