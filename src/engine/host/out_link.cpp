@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include "out_link.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace hocket::host {
+namespace {
+
+// Enough to keep a system call busy, few enough that a chunk gets its turn soon.
+constexpr std::size_t letters_a_turn = 32;
+
+}  // namespace
+
+void out_link::fill() {
+  pieces_.clear();
+  first_piece_ = 0;
+  letters_out_ = std::min(letters_.size(), letters_a_turn);
+  for (std::size_t i = 0; i < letters_out_; ++i) {
+    letter const& l = letters_[i];
+    add(&l.head, sizeof l.head);
+    add(l.body.data(), l.body.size());
+  }
+  if (shipments_.empty()) return;
+  shipment& s = *shipments_.front();
+  chunk_ = std::min(s.left.size(), chunk_bytes_max);
+  chunk_head_ = s.head;
+  chunk_head_.payload_bytes = chunk_;
+  add(&chunk_head_, sizeof chunk_head_);
+  add(s.left.data(), chunk_);
+}
+
+std::span<iovec const> out_link::to_write() noexcept {
+  if (over_ || !open) return {};
+  if (first_piece_ == pieces_.size()) fill();
+  return std::span<iovec const>(pieces_).subspan(first_piece_);
+}
+
+void out_link::written(std::size_t bytes) noexcept {
+  while (bytes > 0) {
+    iovec& p = pieces_[first_piece_];
+    auto const n = std::min(bytes, p.iov_len);
+    p.iov_base = static_cast<std::byte*>(p.iov_base) + n;
+    p.iov_len -= n;
+    bytes -= n;
+    if (p.iov_len == 0) ++first_piece_;
+  }
+  if (first_piece_ < pieces_.size()) return;
+  letters_.erase(letters_.begin(), letters_.begin() + static_cast<std::ptrdiff_t>(letters_out_));
+  letters_out_ = 0;
+  if (chunk_ == 0) return;
+  auto s = std::move(shipments_.front());
+  shipments_.pop_front();
+  s->left = s->left.subspan(std::exchange(chunk_, 0));
+  s->head.address += chunk_head_.payload_bytes;
+  if (s->left.empty()) {
+    s->done();
+  } else {
+    shipments_.push_back(std::move(s));
+  }
+}
+
+std::span<iovec const> out_link::to_read() noexcept {
+  if (over_ || !open) return {};
+  ignored_piece_ = {ignored_, sizeof ignored_};
+  return {&ignored_piece_, 1};
+}
+
+void out_link::ended(boost::system::error_code why) noexcept {
+  if (std::exchange(over_, true)) return;
+  letters_.clear();
+  pieces_.clear();
+  first_piece_ = letters_out_ = 0;
+  chunk_ = 0;
+  for (auto& s : std::exchange(shipments_, {})) s->done();
+  if (on_end != nullptr) on_end(*this, why);
+}
+
+}  // namespace hocket::host

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <boost/system/error_code.hpp>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "frame.hpp"
+#include "io/byte_stream.hpp"
+
+namespace hocket::host {
+
+/// A frame on its way out, with all its bytes.
+struct letter {
+  frame_head head;
+  std::vector<std::byte> body;  ///< extra, then payload
+};
+
+/// Bytes that a peer has asked for, sent in chunks. The owner keeps them alive until `done`.
+class shipment {
+ public:
+  virtual ~shipment() = default;
+  /// All bytes have been handed to the kernel, or the link has ended. Called under the fabric's
+  /// lock.
+  virtual void done() noexcept = 0;
+
+  frame_head head;  ///< of every chunk; `address` counts up
+  std::span<std::byte const> left;
+};
+
+/// The sending end of a connection to a peer. Letters go in their order, before the chunks of
+/// shipments, which take turns: a large one holds up nothing else. Sans-IO; all calls under the
+/// fabric's lock.
+class out_link final : public io::byte_stream {
+ public:
+  void send(letter l) { letters_.push_back(std::move(l)); }
+  void send(std::unique_ptr<shipment> s) { shipments_.push_back(std::move(s)); }
+  [[nodiscard]] bool idle() const noexcept { return letters_.empty() && shipments_.empty(); }
+  [[nodiscard]] bool is_over() const noexcept { return over_; }
+  /// What the link tells when the connection has ended.
+  void (*on_end)(out_link& self, boost::system::error_code why) noexcept = nullptr;
+  void* owner = nullptr;
+  int peer = -1;
+  /// Until the peer is known to be the right one nothing is written.
+  bool open = false;
+
+  std::span<iovec const> to_write() noexcept override;
+  void written(std::size_t bytes) noexcept override;
+  /// The peer says nothing on this connection: only its end is seen.
+  std::span<iovec const> to_read() noexcept override;
+  void read(std::size_t) noexcept override {}
+  void ended(boost::system::error_code why) noexcept override;
+
+ private:
+  void add(void const* bytes, std::size_t n) {
+    if (n > 0) pieces_.push_back({const_cast<void*>(bytes), n});
+  }
+  void fill();
+
+  std::deque<letter> letters_;
+  std::deque<std::unique_ptr<shipment>> shipments_;  // the first has the next turn
+  std::size_t letters_out_ = 0;                      // being written, the first ones
+  frame_head chunk_head_{};
+  std::size_t chunk_ = 0;  // bytes of the shipment's chunk being written
+  std::vector<iovec> pieces_;
+  std::size_t first_piece_ = 0;
+  std::byte ignored_[64];
+  iovec ignored_piece_{};
+  bool over_ = false;
+};
+
+}  // namespace hocket::host
