@@ -33,6 +33,8 @@ char const* name_of(reduction r) noexcept {
       return "bit_or";
     case reduction::bit_xor:
       return "bit_xor";
+    case reduction::premultiplied_sum:
+      return "premultiplied_sum";
   }
   return "unknown";
 }
@@ -62,6 +64,7 @@ constexpr bool has(reduction how) noexcept {
     case reduction::max:
       return std::is_integral_v<T> || is_real<T>;
     case reduction::average:
+    case reduction::premultiplied_sum:
       return is_real<T> || is_complex<T>;
     case reduction::bit_and:
     case reduction::bit_or:
@@ -86,7 +89,8 @@ constexpr auto accumulator() noexcept {
 
 template <reduction How, class A>
 constexpr A combined(A a, A x) noexcept {
-  if constexpr (How == reduction::sum || How == reduction::average) {
+  if constexpr (How == reduction::sum || How == reduction::average ||
+                How == reduction::premultiplied_sum) {
     if constexpr (std::is_integral_v<A>) {
       using word = std::common_type_t<std::make_unsigned_t<A>, unsigned>;
       return static_cast<A>(static_cast<word>(a) + static_cast<word>(x));
@@ -116,12 +120,24 @@ constexpr A combined(A a, A x) noexcept {
   }
 }
 
+// The element as its rank gives it.
+template <reduction How, class A>
+constexpr A given(A x, double factor) noexcept {
+  if constexpr (How == reduction::premultiplied_sum && is_complex<A>) {
+    return x * static_cast<typename A::value_type>(factor);
+  } else if constexpr (How == reduction::premultiplied_sum) {
+    return x * static_cast<A>(factor);
+  } else {
+    return x;
+  }
+}
+
 // As many elements as stay in the first-level cache together with one input's.
 constexpr std::int64_t block_max = 1024;
 
 template <class T, reduction How>
 void run(std::span<std::byte const* const> inputs, std::span<std::byte* const> outputs,
-         std::int64_t count) {
+         std::int64_t count, std::span<double const> factors) {
   using A = decltype(accumulator<T>());
   using E = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
   std::array<A, block_max> sums;
@@ -129,11 +145,15 @@ void run(std::span<std::byte const* const> inputs, std::span<std::byte* const> o
   for (std::int64_t start = 0; start < count; start += block_max) {
     auto const n = static_cast<std::size_t>(std::min(block_max, count - start));
     auto const at = [start](auto* base) { return base + start * std::int64_t{sizeof(T)}; };
-    auto const* first = reinterpret_cast<E const*>(at(inputs[0]));
-    for (std::size_t i = 0; i < n; ++i) sums[i] = static_cast<A>(first[i]);
-    for (auto const* const input : inputs.subspan(1)) {
-      auto const* const x = reinterpret_cast<E const*>(at(input));
-      for (std::size_t i = 0; i < n; ++i) sums[i] = combined<How>(sums[i], static_cast<A>(x[i]));
+    for (std::size_t r = 0; r < inputs.size(); ++r) {
+      auto const* const x = reinterpret_cast<E const*>(at(inputs[r]));
+      double const factor = How == reduction::premultiplied_sum ? factors[r] : 1;
+      if (r == 0) {
+        for (std::size_t i = 0; i < n; ++i) sums[i] = given<How>(static_cast<A>(x[i]), factor);
+      } else {
+        for (std::size_t i = 0; i < n; ++i)
+          sums[i] = combined<How>(sums[i], given<How>(static_cast<A>(x[i]), factor));
+      }
     }
     if constexpr (How == reduction::average) {
       auto const ranks = static_cast<float>(inputs.size());  // exact: far fewer than 2^24
@@ -146,33 +166,37 @@ void run(std::span<std::byte const* const> inputs, std::span<std::byte* const> o
 
 template <class T, reduction How>
 void run_if_any(std::span<std::byte const* const> inputs, std::span<std::byte* const> outputs,
-                std::int64_t count) {
-  if constexpr (has<T>(How)) run<T, How>(inputs, outputs, count);
+                std::int64_t count, std::span<double const> factors) {
+  if constexpr (has<T>(How)) run<T, How>(inputs, outputs, count, factors);
 }
 
 }  // namespace
 
 void reduce(reduction how, dtype type, std::span<std::byte const* const> inputs,
-            std::span<std::byte* const> outputs, std::int64_t count) {
+            std::span<std::byte* const> outputs, std::int64_t count,
+            std::span<double const> factors) {
   HOCKET_ASSERT(is_reducible(type, how));
+  HOCKET_ASSERT(factors.size() == (how == reduction::premultiplied_sum ? inputs.size() : 0));
   detail::with_element_type(type, [&]<class T>() {
     switch (how) {
       case reduction::sum:
-        return run_if_any<T, reduction::sum>(inputs, outputs, count);
+        return run_if_any<T, reduction::sum>(inputs, outputs, count, factors);
       case reduction::product:
-        return run_if_any<T, reduction::product>(inputs, outputs, count);
+        return run_if_any<T, reduction::product>(inputs, outputs, count, factors);
       case reduction::min:
-        return run_if_any<T, reduction::min>(inputs, outputs, count);
+        return run_if_any<T, reduction::min>(inputs, outputs, count, factors);
       case reduction::max:
-        return run_if_any<T, reduction::max>(inputs, outputs, count);
+        return run_if_any<T, reduction::max>(inputs, outputs, count, factors);
       case reduction::average:
-        return run_if_any<T, reduction::average>(inputs, outputs, count);
+        return run_if_any<T, reduction::average>(inputs, outputs, count, factors);
       case reduction::bit_and:
-        return run_if_any<T, reduction::bit_and>(inputs, outputs, count);
+        return run_if_any<T, reduction::bit_and>(inputs, outputs, count, factors);
       case reduction::bit_or:
-        return run_if_any<T, reduction::bit_or>(inputs, outputs, count);
+        return run_if_any<T, reduction::bit_or>(inputs, outputs, count, factors);
       case reduction::bit_xor:
-        return run_if_any<T, reduction::bit_xor>(inputs, outputs, count);
+        return run_if_any<T, reduction::bit_xor>(inputs, outputs, count, factors);
+      case reduction::premultiplied_sum:
+        return run_if_any<T, reduction::premultiplied_sum>(inputs, outputs, count, factors);
     }
   });
 }

@@ -58,7 +58,10 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
 
   void arm(op_base& op, hocket::clock::duration limit) {
     if (timers_->closed()) return;  // the clock may be gone, too
-    timers_->add(op, clock().now() + limit);
+    timers_->add(op, from_now(limit));
+  }
+  bool advance(op_base& op, hocket::clock::duration limit) {
+    return !timers_->closed() && timers_->advance(op, from_now(limit));
   }
   void attach(progress_source& s) {
     {
@@ -84,6 +87,12 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   }
 
  private:
+  [[nodiscard]] hocket::clock::time_point from_now(hocket::clock::duration limit) const {
+    auto const now = clock().now();
+    auto const last = hocket::clock::time_point::max();
+    return limit < last - now ? now + limit : last;
+  }
+
   // A source or a deadline may end an op whose handlers attach or detach sources: hence recursive.
   using turn_mutex = std::recursive_mutex;
 
@@ -158,6 +167,10 @@ void runtime_handle::detach(progress_source& source) const noexcept { core_->det
 void runtime_handle::wake() const noexcept { core_->wake(); }
 void runtime_handle::arm(detail::op_base& op, clock::duration limit) const {
   core_->arm(op, limit);
+}
+
+bool runtime_handle::advance(detail::op_base& op, clock::duration limit) const {
+  return core_->advance(op, limit);
 }
 
 runtime::runtime(runtime_options const& options)

@@ -26,6 +26,20 @@ void timer_queue::add(op_base& op, clock::time_point when) {
   if (first) wake_();
 }
 
+bool timer_queue::advance(op_base& op, clock::time_point when) {
+  timer& t = op.deadline();
+  bool first = false;
+  {
+    std::lock_guard const lock(mutex_);
+    if (!t.is_linked() || t.when <= when) return false;
+    timers_.erase(timers_.iterator_to(t));
+    t.when = when;
+    first = timers_.insert(t) == timers_.begin();
+  }
+  if (first) wake_();
+  return true;
+}
+
 void timer_queue::remove(timer& t) noexcept {
   std::lock_guard const lock(mutex_);
   if (t.is_linked()) timers_.erase(timers_.iterator_to(t));

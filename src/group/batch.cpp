@@ -46,7 +46,8 @@ class batch_state final : public detail::op_state<std::vector<tensor>> {
 work<std::vector<tensor>> process_group::run(batch b, std::source_location site) const {
   if (b.entries_.empty()) return make_ready_work<std::vector<tensor>>(nullptr, {});
   if (is_disabled())
-    return detail::failed_work<std::vector<tensor>>(errc::invalid_argument, detail::no_peer, site);
+    return detail::failed_work<std::vector<tensor>>(errc::invalid_argument, "batch",
+                                                    detail::no_peer, site);
   std::vector<detail::op_ref> all;
   std::vector<boost::intrusive_ptr<detail::tensor_op>> receives;
   for (auto& e : b.entries_) {

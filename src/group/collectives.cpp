@@ -51,7 +51,7 @@ work<std::optional<tensor>> process_group::broadcast(std::optional<tensor> t, me
 
 work<> process_group::all_gather(tensor out, tensor in, op_options const& options,
                                  std::source_location site) const {
-  if (is_disabled()) return detail::copy_when_disabled(out, in, site);
+  if (is_disabled()) return detail::copy_when_disabled("all_gather", out, in, site);
   calling const c(*group_, *channel_, options, site);
   return work<>(launch<detail::signal_op>(c, op_kind::all_gather, [&](request& r) {
     check_tensor(in, "the input");
@@ -68,7 +68,7 @@ work<> process_group::all_gather(tensor out, tensor in, op_options const& option
 
 work<> process_group::all_gather_v(tensor out, tensor in, split_plan const& plan,
                                    op_options const& options, std::source_location site) const {
-  if (is_disabled()) return detail::copy_when_disabled(out, in, site);
+  if (is_disabled()) return detail::copy_when_disabled("all_gather_v", out, in, site);
   calling const c(*group_, *channel_, options, site);
   return work<>(launch<detail::signal_op>(c, op_kind::all_gather, [&](request& r) {
     check_tensor(in, "the input");
@@ -138,28 +138,28 @@ work<> scatter(calling const& c, tensor out, tensor in, split_plan const* plan, 
 
 work<> process_group::gather(tensor out, tensor in, member root, op_options const& options,
                              std::source_location site) const {
-  if (is_disabled()) return detail::copy_when_disabled(out, in, site);
+  if (is_disabled()) return detail::copy_when_disabled("gather", out, in, site);
   calling const c(*group_, *channel_, options, site);
   return detail::gather(c, std::move(out), std::move(in), nullptr, root, *this);
 }
 
 work<> process_group::gather_v(tensor out, tensor in, split_plan const& plan, member root,
                                op_options const& options, std::source_location site) const {
-  if (is_disabled()) return detail::copy_when_disabled(out, in, site);
+  if (is_disabled()) return detail::copy_when_disabled("gather_v", out, in, site);
   calling const c(*group_, *channel_, options, site);
   return detail::gather(c, std::move(out), std::move(in), &plan, root, *this);
 }
 
 work<> process_group::scatter(tensor out, tensor in, member root, op_options const& options,
                               std::source_location site) const {
-  if (is_disabled()) return detail::copy_when_disabled(out, in, site);
+  if (is_disabled()) return detail::copy_when_disabled("scatter", out, in, site);
   calling const c(*group_, *channel_, options, site);
   return detail::scatter(c, std::move(out), std::move(in), nullptr, root, *this);
 }
 
 work<> process_group::scatter_v(tensor out, tensor in, split_plan const& plan, member root,
                                 op_options const& options, std::source_location site) const {
-  if (is_disabled()) return detail::copy_when_disabled(out, in, site);
+  if (is_disabled()) return detail::copy_when_disabled("scatter_v", out, in, site);
   calling const c(*group_, *channel_, options, site);
   return detail::scatter(c, std::move(out), std::move(in), &plan, root, *this);
 }

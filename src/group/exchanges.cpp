@@ -34,7 +34,7 @@ shape without(shape s, std::size_t dim) {
 
 work<> process_group::all_to_all(tensor out, tensor in, op_options const& options,
                                  std::source_location site) const {
-  if (is_disabled()) return detail::copy_when_disabled(out, in, site);
+  if (is_disabled()) return detail::copy_when_disabled("all_to_all", out, in, site);
   calling const c(*group_, *channel_, options, site);
   return work<>(detail::launch<detail::signal_op>(c, op_kind::all_to_all, [&](request& r) {
     detail::check_tensor(in, "the input");
@@ -54,7 +54,7 @@ work<> process_group::all_to_all(tensor out, tensor in, op_options const& option
 work<> process_group::all_to_all_v(tensor out, split_plan const& received, tensor in,
                                    split_plan const& sent, op_options const& options,
                                    std::source_location site) const {
-  if (is_disabled()) return detail::copy_when_disabled(out, in, site);
+  if (is_disabled()) return detail::copy_when_disabled("all_to_all_v", out, in, site);
   calling const c(*group_, *channel_, options, site);
   return work<>(detail::launch<detail::signal_op>(c, op_kind::all_to_all, [&](request& r) {
     detail::check_tensor(in, "the input");

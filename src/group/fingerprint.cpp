@@ -53,7 +53,7 @@ std::uint64_t hash_of(shape const& s) noexcept {
 namespace {
 
 struct compared {
-  bool root, tensor, reduction;
+  bool root, tensor, reduction, object;
 };
 
 // The table of compared fields, one row a kind of operation. Sends and receives are compared with
@@ -62,37 +62,37 @@ constexpr compared fields_of(op_kind k) noexcept {
   switch (k) {
     case op_kind::barrier:
     case op_kind::monitored_barrier:
-      return {false, false, false};
+      return {false, false, false, false};
     case op_kind::broadcast:
-      return {true, true, false};
+      return {true, true, false, false};
     case op_kind::all_gather:
-      return {false, true, false};
+      return {false, true, false, false};
     case op_kind::gather:
-      return {true, true, false};
+      return {true, true, false, false};
     case op_kind::scatter:
-      return {true, true, false};
+      return {true, true, false, false};
     case op_kind::reduce:
-      return {true, true, true};
+      return {true, true, true, false};
     case op_kind::all_reduce:
-      return {false, true, true};
+      return {false, true, true, false};
     case op_kind::reduce_scatter:
-      return {false, true, true};
+      return {false, true, true, false};
     case op_kind::all_to_all:
-      return {false, true, false};
+      return {false, true, false, false};
     case op_kind::broadcast_object:
-      return {true, false, false};
+      return {true, false, false, true};
     case op_kind::gather_objects:
-      return {true, false, false};
+      return {true, false, false, true};
     case op_kind::scatter_objects:
-      return {true, false, false};
+      return {true, false, false, true};
     case op_kind::send:
     case op_kind::recv:
-      return {false, true, false};
+      return {false, true, false, false};
     case op_kind::send_object:
     case op_kind::recv_object:
-      return {false, false, false};
+      return {false, false, false, true};
   }
-  return {true, true, true};
+  return {true, true, true, true};
 }
 
 }  // namespace
@@ -102,6 +102,8 @@ difference compare(fingerprint const& a, fingerprint const& b) noexcept {
   auto const fields = fields_of(a.kind);
   if (fields.root && a.root != b.root) return difference::root;
   if (fields.reduction && a.reduction != b.reduction) return difference::reduction;
+  if (fields.object && a.type_hash != 0 && b.type_hash != 0 && a.type_hash != b.type_hash)
+    return difference::type;
   if (fields.tensor && a.plan_hash != b.plan_hash) return difference::plan;
   if (fields.tensor && a.has_shape && b.has_shape) {
     if (a.dtype != b.dtype) return difference::dtype;
@@ -126,6 +128,8 @@ char const* describe(difference d) noexcept {
       return "the reductions differ";
     case difference::plan:
       return "the split plans differ";
+    case difference::type:
+      return "the types of the objects differ";
   }
   return "unknown";
 }

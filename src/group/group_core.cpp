@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #include <fmt/format.h>
 
+#include <bit>
 #include <hocket/group/detail/group_core.hpp>
 #include <hocket/log.hpp>
 #include <string>
@@ -21,18 +22,30 @@ void failure_reporter::report(op_base const& op) const noexcept {
     // What was left when this rank left the group is no surprise.
     auto const level =
         ended_.load(std::memory_order_relaxed) ? log_level::debug : log_level::warning;
-    if (log_enabled(level)) log(level, std::string("nobody waited for this failure: ") + e.what());
+    if (log_enabled(level)) write_line(level, e);
   } catch (...) {
     log(log_level::warning, "nobody waited for a failure that is not of this library");
   }
 }
 
+void failure_reporter::write_line(log_level level, error const& e) const {
+  constexpr std::uint64_t in_full_max = 8;
+  auto const number = logged_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (number <= in_full_max) {
+    log(level, std::string("nobody waited for this failure: ") + e.what());
+  } else if (std::has_single_bit(number)) {
+    log(level, fmt::format("nobody waited for {} failures of this group so far; the latest: {}",
+                           number, e.what()));
+  }
+}
+
 group_core::group_core(group_spec s, std::shared_ptr<hocket::endpoint> at, runtime_handle r,
-                       port_ptr h, group_options const& options)
+                       port_ptr h, group_options const& how)
     : spec(std::move(s)),
       endpoint(std::move(at)),
       rt(std::move(r)),
       home(std::move(h)),
+      options(how),
       deadline(spec.deadline),
       limits_{options.window_ops(), options.window_bytes()},
       reporter_(std::make_shared<failure_reporter>(options.failure_handler())) {
@@ -52,12 +65,14 @@ std::shared_ptr<channel_core> group_core::open(std::uint64_t id) {
                                                     id, endpoint->label()));
   std::lock_guard const lock(mutex_);
   auto& channel = channels_[id];
-  if (!channel) channel = std::make_shared<channel_core>(id, false, limits_, reporter_);
+  if (!channel)
+    channel = std::make_shared<channel_core>(id, false, limits_, options.objects(), reporter_);
   return channel;
 }
 
 std::shared_ptr<channel_core> group_core::open_keyed(std::uint64_t key) {
-  return std::make_shared<channel_core>(key | keyed_bit, true, limits_, reporter_);
+  return std::make_shared<channel_core>(key | keyed_bit, true, limits_, options.objects(),
+                                        reporter_);
 }
 
 void group_core::close(channel_core& channel) {

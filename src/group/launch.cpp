@@ -65,6 +65,22 @@ void tell_what_was_called(request& r, op_base const& op) {
   r.parcels.clear();
 }
 
+// Returns the deadline that counts from the call.
+clock::duration set_limits(calling const& c, request& r) {
+  auto const& own = c.options.deadline();
+  auto arrival = c.options.deadline_from_arrival();
+  if (!arrival && !own) arrival = c.group.options.deadline_from_arrival();
+  if (arrival) r.arrival_limit = *arrival;
+  if (own) {
+    r.limit = *own;
+  } else if (!arrival) {
+    r.limit = c.group.deadline.load(std::memory_order_relaxed);
+  }
+  r.revokes_on_expiry =
+      c.options.on_expiry().value_or(c.group.options.on_expiry()) == expiry::revoke;
+  return r.limit;
+}
+
 void take_leases(request& r, op_base& op) {
   for (tensor const* t : {&r.in, &r.out})
     if (t->defined() && t->is_unowned()) op.hold_waits_until_finished();
@@ -90,16 +106,23 @@ void submit(calling const& c, op_base& op, request& r) {
   take_leases(r, op);
   r.ready = c.options.after();
 
-  auto const limit =
-      c.options.deadline().value_or(c.group.deadline.load(std::memory_order_relaxed));
-  r.limit = limit;
+  auto const limit = set_limits(c, r);
   op_ref const keep(&op);  // the engine may end it before this returns
-  if (limit > clock::duration::zero() && limit != clock::duration::max()) c.group.rt.arm(op, limit);
+  if (limit > clock::duration::zero() && (limit != clock::duration::max() || r.awaits_arrival()))
+    c.group.rt.arm(op, limit);
   cancel_on_stop(op, c.options.stop());
   intrusive_ptr_add_ref(&op);  // the engine's, until request::complete
   c.group.endpoint->submit(r);
   if (c.channel.one_op) c.group.endpoint->close_channel(c.channel.id);
   if (limit <= clock::duration::zero()) op.expire();  // no effect on what is done already
+}
+
+void end_early(op_base const& op, request& r, endpoint& at) noexcept {
+  bool const revokes = r.revokes_on_expiry && op.decided() == verdict::expired;
+  std::string reason;
+  if (revokes) reason = to_string(op.info()) + ": " + at.missing(r);
+  at.withdraw(r);
+  if (revokes) at.revoke(reason);
 }
 
 void report_if_unseen(op_base const& op, request const& r) noexcept {

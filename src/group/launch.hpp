@@ -36,7 +36,7 @@ void check_aliasing(tensor const& in, tensor const& out, split_plan const* plan,
 /// Throws if two tensors share elements, except where they are the same.
 void check_in_place(tensor const& in, tensor const& out);
 /// A gather or scatter of one member.
-[[nodiscard]] work<> copy_when_disabled(tensor const& out, tensor const& in,
+[[nodiscard]] work<> copy_when_disabled(char const* operation, tensor const& out, tensor const& in,
                                         std::source_location site);
 /// Fills the fields that members compare, from the shape of the whole.
 void set_print(request& r, dtype type, shape const& whole);

@@ -28,21 +28,24 @@ using detail::no_peer;
 
 work<> process_group::send(tensor t, member to, op_options const& options,
                            std::source_location site) const {
-  if (is_disabled()) return detail::failed_work<void>(errc::invalid_argument, no_peer, site);
+  if (is_disabled())
+    return detail::failed_work<void>(errc::invalid_argument, "send", no_peer, site);
   calling const c(*group_, *channel_, options, site);
   return work<>(detail::start_send(*this, c, std::move(t), source(to)));
 }
 
 work<> process_group::recv(tensor out, source from, op_options const& options,
                            std::source_location site) const {
-  if (is_disabled()) return detail::failed_work<void>(errc::invalid_argument, no_peer, site);
+  if (is_disabled())
+    return detail::failed_work<void>(errc::invalid_argument, "recv", no_peer, site);
   calling const c(*group_, *channel_, options, site);
   return work<>(detail::start_recv<detail::signal_op>(*this, c, std::move(out), from));
 }
 
 work<tensor> process_group::recv(source from, op_options const& options,
                                  std::source_location site) const {
-  if (is_disabled()) return detail::failed_work<tensor>(errc::invalid_argument, no_peer, site);
+  if (is_disabled())
+    return detail::failed_work<tensor>(errc::invalid_argument, "recv", no_peer, site);
   calling const c(*group_, *channel_, options, site);
   return work<tensor>(detail::start_recv<detail::tensor_op>(*this, c, std::nullopt, from));
 }

@@ -13,6 +13,14 @@ namespace hocket::detail {
 port_ptr home_of(process_group const& g) { return g.core()->home; }
 std::shared_ptr<endpoint> endpoint_of(process_group const& g) { return g.core()->endpoint; }
 
+object_limits const& limits_of(request const& r) { return r.of->objects; }
+object_limits const& limits_of(process_group const& g) { return g.channel_state().objects; }
+
+void tell_unreadable(request const& r, int giver, error const& e) {
+  throw error(e.code(), fmt::format("{}: the object of rank {} cannot be read: {}",
+                                    to_string(r.op->info()), giver, e.what()));
+}
+
 namespace {
 
 void check_parcel(parcel const& p) {
@@ -43,10 +51,13 @@ bool gives_objects(process_group const& g, op_kind kind, source peer) {
 }
 
 void begin_objects(process_group const& g, op_ref op, request& asked, op_kind kind, source peer,
-                   encoded e, op_options const& options, std::source_location site) {
+                   encoded e, object_type const* type, op_options const& options,
+                   std::source_location site) {
   calling const c(*g.core(), g.channel_state(), options, site);
   describe_call(c, *op, asked, kind);
   asked.takes_any_shape = true;
+  asked.type = type;
+  if (type != nullptr) asked.print.type_hash = type->hash;
   try {
     if (is_send(kind) || is_recv(kind)) {
       set_peer(asked, g, peer, options);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #include <fmt/format.h>
 
+#include <hocket/async/detail/then.hpp>
 #include <hocket/group/detail/group_core.hpp>
 #include <hocket/group/detail/world_core.hpp>
 #include <hocket/group/process_group.hpp>
@@ -68,6 +69,18 @@ void process_group::revoke(std::string const& reason) const {
   if (group_) group_->endpoint->revoke(reason);
 }
 
+work<process_group> process_group::rebuild(rebuild_options const& options,
+                                           std::source_location site) const {
+  if (!group_) return make_ready_work<process_group>(nullptr, process_group());
+  auto const joined = group_->endpoint->rebuild(options.deadline(), group_->home, site);
+  auto const deadline = group_->deadline.load(std::memory_order_relaxed);
+  return detail::then(joined, [rt = group_->rt, home = group_->home, how = group_->options,
+                               deadline](membership m) mutable {
+    m.spec.deadline = deadline;
+    return detail::group_of(std::move(m.spec), std::move(m.at), rt, home, how);
+  });
+}
+
 work<> process_group::close() const {
   if (!group_) return make_ready_work();
   group_->endpoint->leave(errc::group_closed, "it was closed");
@@ -76,7 +89,8 @@ work<> process_group::close() const {
 
 namespace detail {
 
-work<> copy_when_disabled(tensor const& out, tensor const& in, std::source_location site) {
+work<> copy_when_disabled(char const* operation, tensor const& out, tensor const& in,
+                          std::source_location site) {
   try {
     check_tensor(in, "the input");
     check_tensor(out, "the output");
@@ -90,7 +104,7 @@ work<> copy_when_disabled(tensor const& out, tensor const& in, std::source_locat
                   fmt::format("the output is {}, but the input {}", brief(out), brief(in)));
     }
   } catch (error const& e) {
-    return failed_work<void>(errc::invalid_argument, e.what(), site);
+    return failed_work<void>(errc::invalid_argument, operation, e.what(), site);
   }
   return make_ready_work();
 }

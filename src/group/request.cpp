@@ -3,9 +3,17 @@
 #include <fmt/format.h>
 
 #include <hocket/group/detail/group_core.hpp>
+#include <hocket/group/detail/object_type.hpp>
 #include <hocket/group/request.hpp>
 
 namespace hocket {
+
+void request::first_sign(runtime_handle const& rt) noexcept {
+  if (!awaits_arrival() || limit_from_arrival) return;
+  if (!rt.advance(*op, arrival_limit)) return;
+  limit = arrival_limit;
+  limit_from_arrival = true;
+}
 
 void request::complete(detail::failure f) noexcept {
   detail::op_ref const last(op, false);
@@ -20,10 +28,13 @@ void request::complete(detail::failure f) noexcept {
 
 std::string describe(request const& r) {
   std::string what;
-  if (r.in.defined() || r.out.defined()) {
+  if (r.type == nullptr && (r.in.defined() || r.out.defined())) {
     what = " " + brief(r.in.defined() ? r.in : r.out);
   }
+  if (r.type != nullptr) what += " of " + r.type->name;
   if (is_reducing(r.print.kind)) what += fmt::format(" {}", name_of(r.print.reduction));
+  if (is_reducing(r.print.kind) && r.print.reduction == reduction::premultiplied_sum)
+    what += fmt::format(" by {}", r.factor);
   if (r.print.root >= 0) what += fmt::format(" root {}", r.print.root);
   if (r.plan) what += fmt::format(" ({})", to_string(*r.plan));
   return fmt::format("rank {} {}{} ({})", r.rank, name_of(r.print.kind), what,

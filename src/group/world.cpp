@@ -75,16 +75,16 @@ work<process_group> make_group(world const& w, rank_group const& members,
   auto const place = members.group_rank_of(core->rank);
   if (!place)
     return detail::failed_work<process_group>(
-        errc::not_a_member,
-        fmt::format("make_group: world rank {} is not in {}; only members call it",
-                    core->rank.value(), to_string(members)),
+        errc::not_a_member, "make_group",
+        fmt::format("world rank {} is not in {}; only members call it", core->rank.value(),
+                    to_string(members)),
         site);
   for (auto const r : members)
     if (r.value() >= core->size)
       return detail::failed_work<process_group>(
-          errc::invalid_argument,
-          fmt::format("make_group: rank {} of {} is outside the world of {}", r.value(),
-                      to_string(members), core->size),
+          errc::invalid_argument, "make_group",
+          fmt::format("rank {} of {} is outside the world of {}", r.value(), to_string(members),
+                      core->size),
           site);
   group_spec spec;
   spec.name = options.name();

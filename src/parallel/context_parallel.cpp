@@ -98,11 +98,10 @@ work<tensor> cat_outputs_cp(tensor x, split_plan const& plan, process_group cons
                             op_options const& options, std::source_location site) {
   if (group.is_disabled()) {
     if (plan.parts() == 1) return make_ready_work(nullptr, std::move(x));
-    return detail::failed_work<tensor>(
-        errc::invalid_argument,
-        fmt::format("cat_outputs_cp on a disabled group by a plan of {} parts ({})", plan.parts(),
-                    to_string(plan)),
-        site);
+    return detail::failed_work<tensor>(errc::invalid_argument, "cat_outputs_cp",
+                                       fmt::format("on a disabled group by a plan of {} parts ({})",
+                                                   plan.parts(), to_string(plan)),
+                                       site);
   }
   return work<tensor>(
       gather(std::move(x), group, options, site, [&](tensor const&) { return plan; }));
@@ -125,9 +124,9 @@ work<differentiable<tensor>> cat_outputs_cp_with_grad(tensor x, split_plan const
   if (group.is_disabled()) {
     if (plan.parts() == 1) return nothing_gathered(std::move(x));
     return detail::failed_work<differentiable<tensor>>(
-        errc::invalid_argument,
-        fmt::format("cat_outputs_cp_with_grad on a disabled group by a plan of {} parts ({})",
-                    plan.parts(), to_string(plan)),
+        errc::invalid_argument, "cat_outputs_cp_with_grad",
+        fmt::format("on a disabled group by a plan of {} parts ({})", plan.parts(),
+                    to_string(plan)),
         site);
   }
   return with_place(

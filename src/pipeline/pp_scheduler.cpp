@@ -40,12 +40,11 @@ class pp_queue {
         return oldest;
       }
     }
-    return failed_work<tensor>(
-        errc::invalid_argument,
-        fmt::format("queue_irecv_prev_data on {} channel {}: no receive is queued, "
-                    "queue_irecv_prev comes first",
-                    group.label(), group.channel_id()),
-        site);
+    return failed_work<tensor>(errc::invalid_argument, "queue_irecv_prev_data",
+                               fmt::format("on {} channel {} no receive is queued, "
+                                           "queue_irecv_prev comes first",
+                                           group.label(), group.channel_id()),
+                               site);
   }
   [[nodiscard]] std::size_t size() {
     std::lock_guard const lock(mutex_);
@@ -108,13 +107,12 @@ template <class T, class Call>
 work<T> directed(process_group const& g, std::uint64_t direction, op_options const& options,
                  char const* name, std::source_location site, Call call) {
   if (g.is_disabled())
-    return detail::failed_work<T>(
-        errc::invalid_argument, fmt::format("{}: there is one stage, and no other to reach", name),
-        site);
+    return detail::failed_work<T>(errc::invalid_argument, name,
+                                  "there is one stage, and no other to reach", site);
   if (options.tag() >= forwards)
     return detail::failed_work<T>(
-        errc::invalid_argument,
-        fmt::format("{} on {}: tag {} is not below 2^62", name, g.label(), options.tag()), site);
+        errc::invalid_argument, name,
+        fmt::format("on {} tag {} is not below 2^62", g.label(), options.tag()), site);
   op_options directed_options(options);
   directed_options.tag(options.tag() | direction);
   return call(directed_options);

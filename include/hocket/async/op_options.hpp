@@ -12,6 +12,12 @@
 
 namespace hocket {
 
+/// What else a missed deadline ends. The wait ends with `errc::timed_out` in any case.
+enum class expiry : std::uint8_t {
+  abandon,  ///< nothing: this rank still takes part, the group goes on
+  revoke,   ///< the group, for all its members, as `process_group::revoke` does
+};
+
 /// What a call may ask of one operation. A class with a constructor, so that a temporary of it is
 /// safe inside a co_await expression on every compiler: `op_options().deadline(500ms).tag(7)`.
 class op_options {
@@ -27,6 +33,19 @@ class op_options {
   /// No deadline for this operation.
   op_options& no_deadline() {
     deadline_ = clock::duration::max();
+    return *this;
+  }
+  /// At most `d` from the first sign of any peer: from when one has called the operation, too, or
+  /// is matched with a message. For servers that idle. Without a `deadline` of its own the
+  /// operation may wait for that sign for ever, whatever the group's deadline is; with one,
+  /// whichever passes first counts. Default: the group's, where the operation names no deadline.
+  op_options& deadline_from_arrival(clock::duration d) {
+    deadline_from_arrival_ = d;
+    return *this;
+  }
+  /// Default: the group's.
+  op_options& on_expiry(expiry e) {
+    on_expiry_ = e;
     return *this;
   }
   /// The operation touches its buffers only after the mark.
@@ -50,12 +69,18 @@ class op_options {
   [[nodiscard]] std::optional<clock::duration> const& deadline() const noexcept {
     return deadline_;
   }
+  [[nodiscard]] std::optional<clock::duration> const& deadline_from_arrival() const noexcept {
+    return deadline_from_arrival_;
+  }
+  [[nodiscard]] std::optional<expiry> const& on_expiry() const noexcept { return on_expiry_; }
   [[nodiscard]] event const& after() const noexcept { return after_; }
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
   [[nodiscard]] std::stop_token const& stop() const noexcept { return stop_; }
 
  private:
   std::optional<clock::duration> deadline_;
+  std::optional<clock::duration> deadline_from_arrival_;
+  std::optional<expiry> on_expiry_;
   event after_;
   std::uint64_t tag_ = 0;
   std::stop_token stop_;

@@ -82,11 +82,12 @@ template <class T>
 
 namespace detail {
 
-/// A handle that has failed already.
+/// A handle that has failed already. `operation`: what was called, a literal.
 template <class T>
-[[nodiscard]] work<T> failed_work(errc code, std::string const& story,
+[[nodiscard]] work<T> failed_work(errc code, char const* operation, std::string const& story,
                                   std::source_location const& site) {
   boost::intrusive_ptr<value_state<T>> op(new value_state<T>(nullptr), false);
+  op->mutable_info().operation = operation;
   op->mutable_info().site = site;
   op->finish(make_failure(make_error_code(code), to_string(op->info()) + ": " + story));
   return work<T>(std::move(op));

@@ -60,7 +60,10 @@ class runtime_handle {
   /// Says that a source has something to do.
   void wake() const noexcept;
   /// The op expires `limit` from now, unless it is settled before. Call before the op is shared.
+  /// The longest duration: not before `advance` says when.
   void arm(detail::op_base& op, clock::duration limit) const;
+  /// An armed op expires `limit` from now. False: it would have sooner, or is settled.
+  bool advance(detail::op_base& op, clock::duration limit) const;
 
  private:
   std::shared_ptr<detail::runtime_core> core_;

@@ -15,6 +15,24 @@
 
 namespace hocket {
 
+class endpoint;
+
+/// What a member says to join a group.
+struct group_spec {
+  std::string name;  ///< equal on all members
+  std::uint64_t epoch = 0;
+  rank_group members;
+  group_rank rank;                                    ///< this member's place
+  clock::duration deadline = clock::duration::max();  ///< for joining, and then for operations
+};
+
+/// A group that a member has got into.
+struct membership {
+  membership() = default;
+  group_spec spec;
+  std::shared_ptr<endpoint> at;
+};
+
 /// One rank's end of one group, as an engine provides it. Any thread may call.
 class endpoint {
  public:
@@ -45,15 +63,13 @@ class endpoint {
 
   /// This rank will call no more operations. Peers that need it get `code`. Idempotent.
   virtual void leave(errc code, std::string const& reason) noexcept = 0;
-};
 
-/// What a member says to join a group.
-struct group_spec {
-  std::string name;  ///< equal on all members
-  std::uint64_t epoch = 0;
-  rank_group members;
-  group_rank rank;                                    ///< this member's place
-  clock::duration deadline = clock::duration::max();  ///< for joining, and then for operations
+  /// The way of this member into the group that goes on under the next epoch; the group is revoked
+  /// if it was not. Members register; the membership closes, once and alike for all, when everybody
+  /// has come who is not known to be gone, or when `deadline` of one that waits has passed: then it
+  /// is those who have come, in the old order. A live member that comes later: `errc::excluded`.
+  [[nodiscard]] virtual work<membership> rebuild(clock::duration deadline, detail::port_ptr home,
+                                                 std::source_location site) = 0;
 };
 
 /// How bytes move between the ranks of a world. One object per rank of the world.

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <hocket/tensor/reduction.hpp>
 #include <hocket/tensor/dtype.hpp>
+#include <hocket/tensor/reduction.hpp>
 #include <hocket/tensor/shape.hpp>
 
 namespace hocket {
@@ -48,10 +48,11 @@ struct fingerprint {
   bool has_shape = false;
   hocket::dtype dtype = hocket::dtype::u8;
   hocket::reduction reduction = hocket::reduction::sum;
-  std::int32_t root = -1;         ///< group rank; -1: none
-  std::int64_t count = 0;         ///< elements of the whole: all parts together
-  std::uint64_t shape_hash = 0;   ///< of the whole's shape
-  std::uint64_t plan_hash = 0;    ///< 0: no plan
+  std::int32_t root = -1;        ///< group rank; -1: none
+  std::int64_t count = 0;        ///< elements of the whole: all parts together
+  std::uint64_t shape_hash = 0;  ///< of the whole's shape
+  std::uint64_t plan_hash = 0;   ///< 0: no plan
+  std::uint64_t type_hash = 0;   ///< of an object; 0: only its bytes can tell
 };
 
 /// The same on every machine.
@@ -60,12 +61,13 @@ struct fingerprint {
 /// How two ranks' calls differ.
 enum class difference : std::uint8_t {
   none,
-  kind,       ///< other operations: the ranks' programs are out of step
+  kind,  ///< other operations: the ranks' programs are out of step
   root,
   dtype,
   shape,
   reduction,
   plan,
+  type,  ///< of objects
 };
 
 /// The first difference in the fields that matter for the kind of operation.

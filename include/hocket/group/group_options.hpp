@@ -7,8 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <hocket/async/clock.hpp>
+#include <hocket/async/op_options.hpp>
 #include <hocket/error.hpp>
+#include <hocket/group/object_limits.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,6 +39,25 @@ class group_options {
     return *this;
   }
 
+  /// The deadline from the first sign of a peer for operations that name no deadline; they have
+  /// no other then. Default: none.
+  group_options& deadline_from_arrival(clock::duration d) {
+    deadline_from_arrival_ = d;
+    return *this;
+  }
+  /// What a missed deadline ends besides the wait, unless the operation says otherwise.
+  /// Default: nothing.
+  group_options& on_expiry(expiry e) {
+    on_expiry_ = e;
+    return *this;
+  }
+  /// How large the objects of this group's operations may be, where they are sent and where they
+  /// are read; larger ones are `errc::too_large`. Default: 1 GiB, 64 levels.
+  group_options& objects(object_limits const& limits) {
+    objects_ = limits;
+    return *this;
+  }
+
   /// How many operations and bytes of one channel may be under way on this rank before
   /// `posted()` holds callers back; past twice that a call is `errc::queue_full`.
   /// Default: 1,024 operations, 256 MiB.
@@ -58,6 +78,11 @@ class group_options {
     return executor_;
   }
   [[nodiscard]] clock::duration deadline() const noexcept { return deadline_; }
+  [[nodiscard]] std::optional<clock::duration> const& deadline_from_arrival() const noexcept {
+    return deadline_from_arrival_;
+  }
+  [[nodiscard]] expiry on_expiry() const noexcept { return on_expiry_; }
+  [[nodiscard]] object_limits const& objects() const noexcept { return objects_; }
   [[nodiscard]] std::size_t window_ops() const noexcept { return window_ops_; }
   [[nodiscard]] std::uint64_t window_bytes() const noexcept { return window_bytes_; }
   [[nodiscard]] std::function<void(error const&)> const& failure_handler() const noexcept {
@@ -68,6 +93,9 @@ class group_options {
   std::string name_;
   std::optional<boost::asio::any_io_executor> executor_;
   clock::duration deadline_ = std::chrono::minutes(30);
+  std::optional<clock::duration> deadline_from_arrival_;
+  expiry on_expiry_ = expiry::abandon;
+  object_limits objects_;
   std::size_t window_ops_ = 1024;
   std::uint64_t window_bytes_ = std::uint64_t{256} << 20;
   std::function<void(error const&)> failure_handler_;

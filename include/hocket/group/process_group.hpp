@@ -11,6 +11,7 @@
 #include <hocket/group/group_options.hpp>
 #include <hocket/group/member.hpp>
 #include <hocket/group/object.hpp>
+#include <hocket/group/rebuild_options.hpp>
 #include <hocket/group/request.hpp>
 #include <hocket/tensor/split_plan.hpp>
 #include <hocket/tensor/tensor.hpp>
@@ -41,6 +42,12 @@ class group_core;
 /// `errc::invalid_argument` and still take the operation's place in the order, so that peers get
 /// `errc::peer_failed` instead of a hang. Tensors must be in host memory unless the engine says
 /// otherwise. Any thread may call.
+///
+/// After a failure the outputs of an operation are *unspecified* once it is `released()`: as they
+/// were, whole, or anything between. They carry no mark: host memory is written again through plain
+/// pointers, which would not clear it. What is poisoned is the order: every wait on the handle
+/// fails, every operation `after(...)` its mark fails without touching a buffer, and a stream that
+/// waits for it (`wait_on`) carries the failure to its later marks.
 class process_group {
  public:
   process_group() noexcept = default;
@@ -117,25 +124,25 @@ class process_group {
                            std::source_location site = std::source_location::current()) const;
 
   // -- reductions: `is_reducible` says which; alike on all members, bit for bit, and from run to
-  // run
+  // run. `how` is a `reduction`, or `premultiplied_sum(factor)` with a factor of each member's own
   /// The reduction of all members' `t` replaces it everywhere.
-  work<> all_reduce(tensor t, reduction how = reduction::sum, op_options const& options = {},
+  work<> all_reduce(tensor t, reduce_by how = reduction::sum, op_options const& options = {},
                     std::source_location site = std::source_location::current()) const;
   /// Into `out`; the same tensor as `in`, or without elements in common.
-  work<> all_reduce(tensor out, tensor in, reduction how = reduction::sum,
+  work<> all_reduce(tensor out, tensor in, reduce_by how = reduction::sum,
                     op_options const& options = {},
                     std::source_location site = std::source_location::current()) const;
   /// Like it with the result on the root only; `out` is used there only.
-  work<> reduce(tensor out, tensor in, reduction how, member root, op_options const& options = {},
+  work<> reduce(tensor out, tensor in, reduce_by how, member root, op_options const& options = {},
                 std::source_location site = std::source_location::current()) const;
   /// The reduction of all members' `in`, cut along dimension 0: `out` is this member's equal part
   /// of it, and may be that part of `in`.
-  work<> reduce_scatter(tensor out, tensor in, reduction how = reduction::sum,
+  work<> reduce_scatter(tensor out, tensor in, reduce_by how = reduction::sum,
                         op_options const& options = {},
                         std::source_location site = std::source_location::current()) const;
   /// Parts of any sizes. Where the plan pads, padding in `out` is left as it is.
   work<> reduce_scatter_v(tensor out, tensor in, split_plan const& plan,
-                          reduction how = reduction::sum, op_options const& options = {},
+                          reduce_by how = reduction::sum, op_options const& options = {},
                           std::source_location site = std::source_location::current()) const;
 
   // -- exchanges
@@ -167,7 +174,11 @@ class process_group {
   work<std::vector<tensor>> run(batch b,
                                 std::source_location site = std::source_location::current()) const;
 
-  // -- objects; for values of a program, not for high-volume activations: they are encoded
+  // -- objects; for values of a program, not for high-volume activations: they are encoded.
+  // Where the members' types could not be read from each other's bytes, all of them get
+  // `errc::mismatch`, of a message both sides, and the channel goes on. What only the bytes show
+  // (a struct that takes older versions, a number that does not fit, a limit of the reader's own,
+  // damage) is the error of the waits that read them: the giver has done its part
   /// The root's value on every member; what the others pass is not used. An empty root is
   /// `errc::invalid_argument` there and `errc::peer_failed` elsewhere.
   template <class T>
@@ -196,6 +207,14 @@ class process_group {
 
   /// Ends all operations of all members, present and future, with `errc::revoked`.
   void revoke(std::string const& reason) const;
+  /// The group of the members that go on after some are lost: same name, same options, next epoch,
+  /// the old order. Revokes this group if nobody has: its handles stay revoked, and nothing that
+  /// was sent in it arrives. Done when all members have called it that are not known to be gone, or
+  /// at the deadline of the first that waits, alike for all who came; one that comes later gets
+  /// `errc::excluded`. Once for a group, on any channel of it. Disabled: disabled.
+  [[nodiscard]] work<process_group> rebuild(
+      rebuild_options const& options = rebuild_options(),
+      std::source_location site = std::source_location::current()) const;
   /// This rank leaves the group: peers that need it get `errc::group_closed`. Local and bounded;
   /// dropping the last handle does the same.
   work<> close() const;

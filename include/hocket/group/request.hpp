@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <hocket/async/detail/op_state.hpp>
 #include <hocket/async/event.hpp>
+#include <hocket/async/runtime.hpp>
 #include <hocket/group/detail/window.hpp>
 #include <hocket/group/fingerprint.hpp>
 #include <hocket/group/parcel.hpp>
@@ -20,7 +21,8 @@ namespace hocket {
 
 namespace detail {
 class channel_core;
-}
+struct object_type;
+}  // namespace detail
 
 /// One rank's part in one operation, from the call until the engine has let go of it.
 /// The group fills it, an engine carries it out; buffers stay leased until `complete`.
@@ -38,20 +40,25 @@ struct request {
   std::optional<split_plan> plan;      ///< how the whole is cut into the members' parts
   std::optional<split_plan> received;  ///< of an exchange: how `out` is cut, where `plan` cuts `in`
   std::vector<tensor> attachments;     ///< tensors of an object, beside its bytes in `in` or `out`
-  std::vector<parcel> parcels;         ///< one object for, or from, each member
-  event ready;                         ///< the buffers may be touched after this mark
-  detail::failure local;               ///< set: this rank cannot take part, and why
+  double factor = 1;                   ///< of a premultiplied sum, for this rank's elements
+  detail::object_type const* type = nullptr;  ///< of an object, for messages
+  std::vector<parcel> parcels;                ///< one object for, or from, each member
+  event ready;                                ///< the buffers may be touched after this mark
+  detail::failure local;                      ///< set: this rank cannot take part, and why
 
   // -- for the group
   std::shared_ptr<detail::channel_core> of;
   detail::window_place in_window;
+  bool revokes_on_expiry = false;
 
   // -- for the engine
   std::uint64_t channel = 0;
   std::uint64_t sequence = 0;
   detail::op_base* op = nullptr;
-  clock::duration limit = clock::duration::max();  ///< of this op's deadline, for its story
-  bool buffers_ready = true;                       ///< `ready` has come
+  clock::duration limit = clock::duration::max();          ///< of this op's deadline, for its story
+  clock::duration arrival_limit = clock::duration::max();  ///< from the first sign of a peer
+  bool limit_from_arrival = false;                         ///< `limit` counts from that sign
+  bool buffers_ready = true;                               ///< `ready` has come
   bool decided = false;        ///< moving or ended: nothing can change that any more
   void* where = nullptr;       ///< what it waits in
   request* partner = nullptr;  ///< of a matched message
@@ -59,6 +66,13 @@ struct request {
   write_lease writes;  // of `out`
   read_lease reads;    // of `in`
   std::vector<read_lease> attachment_reads;
+
+  [[nodiscard]] bool awaits_arrival() const noexcept {
+    return arrival_limit != clock::duration::max();
+  }
+  /// The engine has seen a peer in this operation: the deadline that counts from there begins,
+  /// once.
+  void first_sign(runtime_handle const& rt) noexcept;
 
   /// The op's end: leases go, then waits are told. The engine's reference is released, so the
   /// request may be gone when this returns.

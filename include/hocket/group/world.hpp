@@ -41,6 +41,11 @@ class world {
 /// Makes a group of some ranks, in the order of the list. Only the members call; done when all
 /// have. A caller outside the list gets `errc::not_a_member`, members that disagree
 /// `errc::mismatch`.
+///
+/// Members disagree where they give one name and other lists. Default names are made from the list,
+/// so calls with other lists are other groups there, which a member may still make, in any order:
+/// that it never will only the deadline can tell. Its story names the lists that the missing
+/// members wait with.
 [[nodiscard]] work<process_group> make_group(
     world const& w, rank_group const& members, group_options const& options = {},
     std::source_location site = std::source_location::current());

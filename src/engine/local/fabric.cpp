@@ -4,9 +4,14 @@
 
 #include <utility>
 
+#include "presence.hpp"
+
 namespace hocket::local {
 
-fabric::fabric(runtime_handle rt) : runtime_(std::move(rt)) { runtime_.attach(*this); }
+fabric::fabric(runtime_handle rt, int world_size) : runtime_(std::move(rt)) {
+  for (int r = 0; r < world_size; ++r) ranks_.push_back(std::make_shared<presence>(runtime_));
+  runtime_.attach(*this);
+}
 
 fabric::~fabric() { runtime_.detach(*this); }
 

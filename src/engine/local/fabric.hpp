@@ -6,6 +6,7 @@
 #include <hocket/async/runtime.hpp>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace hocket::local {
 
@@ -17,16 +18,21 @@ class job {
   job* next = nullptr;
 };
 
-/// What all groups of one world in this process share: the queue of large moves that the runtime's
-/// progress thread carries out.
+class presence;
+
+/// What all groups of one world in this process share: its ranks, and the queue of large moves that
+/// the runtime's progress thread carries out.
 class fabric final : public progress_source, public std::enable_shared_from_this<fabric> {
  public:
-  explicit fabric(runtime_handle rt);
+  fabric(runtime_handle rt, int world_size);
   ~fabric() override;
 
   /// Runs the job here if it is small or nobody else would; else leaves it to the progress thread.
   void carry_out(job& j, std::size_t bytes);
   bool progress() noexcept override;
+  [[nodiscard]] std::shared_ptr<presence> const& rank(int world_rank) const noexcept {
+    return ranks_[static_cast<std::size_t>(world_rank)];
+  }
   [[nodiscard]] runtime_handle const& rt() const noexcept { return runtime_; }
 
  private:
@@ -34,6 +40,7 @@ class fabric final : public progress_source, public std::enable_shared_from_this
   static constexpr std::size_t inline_bytes_max = 128 * 1024;
 
   runtime_handle const runtime_;
+  std::vector<std::shared_ptr<presence>> ranks_;
   std::mutex jobs_mutex_;
   job* first_job_ = nullptr;
   job** last_job_ = &first_job_;

@@ -39,7 +39,7 @@ class buffer_watch final : public detail::continuation, public detail::pooled {
 }  // namespace
 
 hub::hub(std::shared_ptr<fabric> f, group_spec const& spec)
-    : fabric_(std::move(f)), roster_(spec) {}
+    : fabric_(std::move(f)), spec_(spec), roster_(spec_), succession_(roster_, spec_) {}
 
 // A member that has closed a channel and uses its id again means the next channel of that id.
 channel& hub::channel_for(int rank, std::uint64_t id) {
@@ -129,9 +129,12 @@ void hub::close_channel(int rank, std::uint64_t id) noexcept {
 
 void hub::leave(int rank, errc code, std::string const& reason) noexcept {
   decisions d(*this);
+  succession::outcome o;
   {
     std::lock_guard const lock(mutex_);
-    if (!roster_.leave(rank, departure{code, reason})) return;
+    departure const why{code, reason};
+    if (!roster_.leave(rank, why)) return;
+    succession_.member_left(rank, why, o);
     for (auto at = channels_.begin(); at != channels_.end();) {
       auto& all = at->second;
       for (channel& c : all) c.member_left(rank, d);
@@ -140,6 +143,7 @@ void hub::leave(int rank, errc code, std::string const& reason) noexcept {
     }
   }
   d.carry_out(*fabric_);
+  o.tell(fabric_);
 }
 
 void hub::revoke(int rank, std::string const& reason) noexcept {
@@ -157,11 +161,58 @@ void hub::revoke(int rank, std::string const& reason) noexcept {
   d.carry_out(*fabric_);
 }
 
+work<membership> hub::rebuild(int rank, clock::duration deadline, detail::port_ptr home,
+                              std::source_location site) {
+  revoke(rank, "it rebuilds the group");
+  heir_ptr const op(new heir(std::move(home), shared_from_this(), rank), false);
+  op->mutable_info().operation = "rebuild";
+  op->mutable_info().group = label().c_str();
+  op->mutable_info().site = site;
+  work<membership> result{detail::op_ptr<membership>(op)};
+  if (deadline > clock::duration::zero() && deadline != clock::duration::max())
+    op->limit.reset(new alarm([weak = weak_from_this()] {
+                      if (auto const self = weak.lock()) self->close_membership();
+                    }),
+                    false);
+  succession::outcome o;
+  {
+    std::lock_guard const lock(mutex_);
+    if (op->limit) rt().arm(*op->limit, deadline);  // under the lock: it may be dropped right after
+    if (auto const& why = roster_.departure_of(rank)) {
+      o.refuse(op, errc::group_closed, "this rank has left the group: " + why->reason);
+    } else {
+      succession_.enter(op, o);
+    }
+  }
+  o.tell(fabric_);
+  if (deadline <= clock::duration::zero()) close_membership();
+  return result;
+}
+
+void hub::give_up(heir& h) noexcept {
+  succession::outcome o;
+  {
+    std::lock_guard const lock(mutex_);
+    succession_.withdraw(h, o);
+  }
+  o.tell(fabric_);
+}
+
+void hub::close_membership() {
+  succession::outcome o;
+  {
+    std::lock_guard const lock(mutex_);
+    succession_.close(o);
+  }
+  o.tell(fabric_);
+}
+
 std::string hub::missing(request const& r) {
-  auto const after = fmt::format(
-      "the deadline of {} ms passed",
-      std::chrono::duration_cast<std::chrono::duration<double, std::milli>>(r.limit).count());
   std::lock_guard const lock(mutex_);
+  auto const after = fmt::format(
+      "the deadline of {} ms{} passed",
+      std::chrono::duration_cast<std::chrono::duration<double, std::milli>>(r.limit).count(),
+      r.limit_from_arrival ? " from the first sign of a peer" : "");
   if (r.where == nullptr) return after + " before it began";
   if (r.decided) return after + ": all ranks have called it, but it is not finished";
   return after + ": " + static_cast<channel*>(r.where)->missing(r);

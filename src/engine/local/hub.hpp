@@ -13,6 +13,7 @@
 #include "channel.hpp"
 #include "fabric.hpp"
 #include "roster.hpp"
+#include "succession.hpp"
 
 namespace hocket::local {
 
@@ -29,6 +30,12 @@ class hub final : public std::enable_shared_from_this<hub> {
   void close_channel(int rank, std::uint64_t id) noexcept;
   void revoke(int rank, std::string const& reason) noexcept;
   void leave(int rank, errc code, std::string const& reason) noexcept;
+  /// One member's way into the group that goes on; revokes this one.
+  [[nodiscard]] work<membership> rebuild(int rank, clock::duration deadline, detail::port_ptr home,
+                                         std::source_location site);
+  /// The member waits no longer for that group.
+  void give_up(heir& h) noexcept;
+  [[nodiscard]] runtime_handle const& rt() const noexcept { return fabric_->rt(); }
   /// The request's buffers may be touched from now on; or never, because of `e`.
   void buffers_ready(request& r, std::exception_ptr const& e) noexcept;
   /// A collective has been carried out.
@@ -39,13 +46,16 @@ class hub final : public std::enable_shared_from_this<hub> {
 
   channel& channel_for(int rank, std::uint64_t id);
   void drop_if_done(channel& c) noexcept;
+  void close_membership();
   [[nodiscard]] std::string gone_story(request const& r) const;
 
   std::shared_ptr<fabric> const fabric_;
+  group_spec const spec_;
   roster roster_;
   std::mutex mutex_;
   std::map<std::uint64_t, generations> channels_;
   std::string revoked_;  // why
+  succession succession_;
 };
 
 }  // namespace hocket::local

@@ -59,7 +59,9 @@ struct joiner::outcome {
     if (admitted.empty()) return;
     auto const shared = std::make_shared<hub>(f, *spec);
     for (std::size_t place = 0; place < admitted.size(); ++place)
-      admitted[place]->store(std::make_shared<local_endpoint>(shared, static_cast<int>(place)));
+      admitted[place]->store(std::make_shared<local_endpoint>(
+          shared, static_cast<int>(place),
+          f->rank(spec->members[group_rank(static_cast<int>(place))].value())));
     for (auto const& op : admitted) op->finish();
   }
 };
@@ -201,15 +203,29 @@ void joiner::give_up(joining& op) {
   o.tell(fabric_);
 }
 
+// " (it waits to make g0a1b2c3d.0[0,1])": with lists that differ, default names do, too.
+std::string joiner::elsewhere(int member) const {
+  std::string groups;
+  for (auto const& [key, all] : open_)
+    for (making const& m : all) {
+      auto const place = m.spec.members.group_rank_of(world_rank(member));
+      if (!place || !m.waiting[static_cast<std::size_t>(place->value())]) continue;
+      groups +=
+          fmt::format("{}{}{}", groups.empty() ? "" : ", ", m.spec.name, to_string(m.spec.members));
+    }
+  return groups.empty() ? groups : fmt::format(" (it waits to make {})", groups);
+}
+
 std::string joiner::missing(joining const& op) {
   std::lock_guard const lock(mutex_);
   if (op.in == nullptr) return "the deadline passed";
   making const& m = *op.in;
   std::string ranks;
-  for (std::size_t p = 0; p < m.came.size(); ++p)
-    if (!m.came[p])
-      ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ",
-                           m.spec.members[group_rank(static_cast<int>(p))].value());
+  for (std::size_t p = 0; p < m.came.size(); ++p) {
+    if (m.came[p]) continue;
+    int const member = m.spec.members[group_rank(static_cast<int>(p))].value();
+    ranks += fmt::format("{}{}{}", ranks.empty() ? "" : ", ", member, elsewhere(member));
+  }
   return fmt::format("the deadline passed; of {} these world ranks have not joined group {}: {}",
                      to_string(m.spec.members), m.spec.name, ranks);
 }

@@ -46,6 +46,7 @@ class joiner : public std::enable_shared_from_this<joiner> {
   making& making_for(makings& all, group_spec const& spec, int me);
   void give_up(joining& op);
   std::string missing(joining const& op);
+  [[nodiscard]] std::string elsewhere(int member) const;
   void fail(making& m, errc code, std::string why, outcome& o);
   void erase_if_over(makings& all, making& m);
 

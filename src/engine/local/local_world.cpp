@@ -13,6 +13,7 @@
 #include "fabric.hpp"
 #include "joiner.hpp"
 #include "local_endpoint.hpp"
+#include "presence.hpp"
 
 namespace hocket {
 namespace local {
@@ -57,7 +58,8 @@ class local_world::ranks {
     if (!home)
       throw error(errc::invalid_argument,
                   "a local_world needs an executor of an execution context, not of the system");
-    auto const j = std::make_shared<local::joiner>(std::make_shared<local::fabric>(rt), n);
+    fabric_ = std::make_shared<local::fabric>(rt, n);
+    auto const j = std::make_shared<local::joiner>(fabric_, n);
     std::vector<work<std::shared_ptr<endpoint>>> joined;
     std::vector<group_spec> specs;
     std::vector<std::shared_ptr<local::local_engine>> engines;
@@ -91,6 +93,7 @@ class local_world::ranks {
     return w;
   }
 
+  void began(int rank) { fabric_->rank(rank)->program_began(); }
   // The rank's program has ended: this object's own reference must not keep it in its groups.
   void ended(int rank, std::exception_ptr e) {
     world w;
@@ -101,9 +104,11 @@ class local_world::ranks {
       if (e && !first_) first_ = e;
       w = std::exchange(worlds_[i], world());
     }
-    if (!e || !w.valid()) return;
+    auto const& presence = fabric_->rank(rank);
+    if (!e || !w.valid()) return presence->program_ended();
     auto const why = "its program ended: " + local::what_of(e);
-    w.group().core()->endpoint->leave(errc::peer_lost, why);
+    presence->lost(errc::peer_lost, why);
+    presence->program_ended();
     static_cast<local::local_engine&>(*w.core()->engine).leave(errc::peer_lost, why);
   }
 
@@ -121,12 +126,13 @@ class local_world::ranks {
  private:
   void expect_rank(int rank) const {
     if (rank >= 0 && rank < size()) return;
-    throw error(errc::invalid_argument,
-                fmt::format("rank {} of a local_world of {}: ranks are 0 to {}", rank, size(),
-                            size() - 1));
+    throw error(
+        errc::invalid_argument,
+        fmt::format("rank {} of a local_world of {}: ranks are 0 to {}", rank, size(), size() - 1));
   }
 
   boost::asio::any_io_executor const executor_;
+  std::shared_ptr<local::fabric> fabric_;
   mutable std::mutex mutex_;
   std::vector<world> worlds_;
   std::vector<std::exception_ptr> failures_;
@@ -158,7 +164,9 @@ boost::asio::awaitable<void> run_rank(std::function<boost::asio::awaitable<void>
 }  // namespace
 
 void local_world::spawn(int rank, std::function<boost::asio::awaitable<void>(world)> rank_main) {
-  boost::asio::co_spawn(ranks_->executor(), run_rank(std::move(rank_main), ranks_->at(rank)),
+  auto program = run_rank(std::move(rank_main), ranks_->at(rank));
+  ranks_->began(rank);
+  boost::asio::co_spawn(ranks_->executor(), std::move(program),
                         [r = ranks_, rank](std::exception_ptr e) { r->ended(rank, e); });
 }
 

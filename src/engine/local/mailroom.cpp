@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "hub.hpp"
 #include "movement.hpp"
 
 namespace hocket::local {
@@ -42,6 +43,21 @@ std::unique_ptr<request> note_of(request const& r, roster const& members) {
   note->tag = r.tag;
   note->local = members.failed_peer(r);
   return note;
+}
+
+// Null: the receive can take what is sent.
+char const* how_they_differ(request const& send, request const& recv) noexcept {
+  bool const object = send.print.kind == op_kind::send_object;
+  if (object != (recv.print.kind == op_kind::recv_object))
+    return "one is an object, the other a tensor";
+  if (object) {
+    auto const sent = send.print.type_hash;
+    auto const wanted = recv.print.type_hash;
+    return sent != 0 && wanted != 0 && sent != wanted ? describe(difference::type) : nullptr;
+  }
+  if (recv.takes_any_shape) return nullptr;
+  if (send.print.dtype != recv.print.dtype) return describe(difference::dtype);
+  return send.print.count != recv.print.count ? describe(difference::shape) : nullptr;
 }
 
 void discard(request* r, failure const& why, decisions& d) {
@@ -124,28 +140,19 @@ void mailroom::pair(request& send, request& recv, decisions& d) {
     d.end(other, other.local.exception ? other.local : members_.all().failed_peer(failed));
     return d.end(failed, failed.local);
   }
-  if ((send.print.kind == op_kind::send_object) != (recv.print.kind == op_kind::recv_object)) {
-    auto const f =
-        make_failure(make_error_code(errc::mismatch),
-                     fmt::format("{}: {}, {}: one is an object, the other a tensor",
-                                 members_.all().place(recv), describe(send), describe(recv)));
+  if (auto const wrong = how_they_differ(send, recv)) {
+    auto const f = make_failure(make_error_code(errc::mismatch),
+                                fmt::format("{}: {}, {}: {}", members_.all().place(recv),
+                                            describe(send), describe(recv), wrong));
     d.end(send, f);
     return d.end(recv, f);
-  }
-  bool const same_type = send.print.dtype == recv.print.dtype;
-  if (!recv.takes_any_shape && !(same_type && send.print.count == recv.print.count)) {
-    auto const f = make_failure(
-        make_error_code(errc::mismatch),
-        fmt::format("{}: {}, {}: {}", members_.all().place(recv), describe(send), describe(recv),
-                    describe(same_type ? difference::shape : difference::dtype)));
-    d.end(send, f);
-    d.end(recv, f);
-    return;
   }
   if (send.buffers_ready && recv.buffers_ready) {
     send.decided = recv.decided = true;
     return d.run(*new delivery(send, recv), send.in.nbytes());
   }
+  send.first_sign(d.at().rt());
+  recv.first_sign(d.at().rt());
   send.partner = &recv;
   recv.partner = &send;
   matched_.push(send);

@@ -33,7 +33,8 @@ class meeting final : public job, public detail::pooled {
   std::vector<bool, detail::pool_allocator<bool>> came;           // both by group rank
   request const* model = nullptr;  // what others are compared with: the part that says most
   int arrived = 0;
-  int unready = 0;  // parts whose buffers may not be touched yet
+  int unready = 0;              // parts whose buffers may not be touched yet
+  bool awaits_arrival = false;  // a part's deadline begins when a peer has come
   bool running = false;
   detail::failure verdict;  // set: every part fails with it
   std::shared_ptr<hub> at;  // while it runs

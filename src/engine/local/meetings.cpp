@@ -58,14 +58,22 @@ void meetings::meet(request& r, decisions& d) {
   } else {
     m.parts[rank] = &r;
     if (!r.buffers_ready) ++m.unready;
+    m.awaits_arrival |= r.awaits_arrival();
     judge(m, r, d);
   }
+  if (m.awaits_arrival && m.arrived > 1) announce(m, d);
   settle(m, d);
   trim();
   // Its deadline may have passed before it came here.
   if (r.print.kind == op_kind::monitored_barrier && r.op->decided() != detail::verdict::pending &&
       !r.decided)
     give_up(r, d);
+}
+
+// Deadlines that count from the first sign of a peer begin.
+void meetings::announce(meeting& m, decisions& d) {
+  for (request* const r : m.parts)
+    if (r != nullptr) r->first_sign(d.at().rt());
 }
 
 // Compares a part that has just come with those that were there, and with who can still come.

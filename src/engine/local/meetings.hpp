@@ -52,6 +52,7 @@ class meetings {
   [[nodiscard]] meeting* find(std::uint64_t sequence) noexcept;
   void judge(meeting& m, request& r, decisions& d);
   void desynchronise(meeting const& m, decisions& d);
+  void announce(meeting& m, decisions& d);
   void settle(meeting& m, decisions& d);
   void end_parts(meeting& m, decisions& d);
   [[nodiscard]] bool is_expected(meeting const& m, int rank) const noexcept;

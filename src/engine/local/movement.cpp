@@ -187,6 +187,7 @@ void transfer(std::span<request* const> parts) {
 
 void transfer(request& send, request& recv) {
   if (send.print.kind == op_kind::send_object) {
+    recv.peer = send.rank;  // for the story of bytes that cannot be read
     copy_object(recv, send);
   } else if (recv.takes_any_shape) {
     recv.out = send.in.clone();

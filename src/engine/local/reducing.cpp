@@ -29,8 +29,15 @@ class target {
   tensor beside_;
 };
 
+std::vector<double> factors_of(std::span<request* const> parts) {
+  std::vector<double> factors;
+  if (parts.front()->print.reduction == reduction::premultiplied_sum)
+    for (request const* const r : parts) factors.push_back(r->factor);
+  return factors;
+}
+
 void reduce_into(fingerprint const& print, std::vector<tensor>& inputs,
-                 std::vector<target>& targets) {
+                 std::vector<target>& targets, std::vector<double> const& factors) {
   std::vector<std::byte const*> from;
   std::vector<std::byte*> to;
   for (auto& in : inputs) {
@@ -38,7 +45,7 @@ void reduce_into(fingerprint const& print, std::vector<tensor>& inputs,
     from.push_back(in.const_bytes());
   }
   for (auto& t : targets) to.push_back(t.bytes());
-  algorithm::reduce(print.reduction, print.dtype, from, to, inputs.front().numel());
+  algorithm::reduce(print.reduction, print.dtype, from, to, inputs.front().numel(), factors);
   for (auto& t : targets) t.finish();
 }
 
@@ -51,10 +58,11 @@ void reduce_whole(std::span<request* const> parts) {
     inputs.push_back(r->in);
     if (r->out.defined()) targets.emplace_back(*r, r->out);
   }
-  reduce_into(parts.front()->print, inputs, targets);
+  reduce_into(parts.front()->print, inputs, targets, factors_of(parts));
 }
 
 void reduce_parts(std::span<request* const> parts) {
+  auto const factors = factors_of(parts);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     request& to = *parts[i];
     split_plan const& plan = *to.plan;
@@ -67,7 +75,7 @@ void reduce_parts(std::span<request* const> parts) {
         inputs.push_back(r->in.slice(dim, p.full_start, p.length));
       std::vector<target> targets;
       targets.emplace_back(to, out.slice(dim, p.part_start, p.length));
-      reduce_into(to.print, inputs, targets);
+      reduce_into(to.print, inputs, targets, factors);
     }
   }
 }

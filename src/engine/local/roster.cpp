@@ -23,7 +23,8 @@ std::string what_of(std::exception_ptr const& e) {
 
 roster::roster(group_spec const& spec)
     : members_(spec.members),
-      label_(spec.name + to_string(spec.members)),
+      label_(spec.name + (spec.epoch != 0 ? fmt::format("@{}", spec.epoch) : "") +
+             to_string(spec.members)),
       gone_(static_cast<std::size_t>(spec.members.size())) {}
 
 bool roster::leave(int rank, departure why) {

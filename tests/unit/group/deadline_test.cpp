@@ -139,6 +139,21 @@ TEST_CASE(
   for (auto const& w : again) CHECK_FALSE(now(w).code);
 }
 
+TEST_CASE("members with other lists and default names learn at the deadline who waits for what") {
+  virtual_world v(4);
+  auto const options = group_options().deadline(50ms);
+  auto const a = make_group(v.ranks()[1], rank_group::of(1, 2, 3), options);
+  auto const b = make_group(v.ranks()[2], rank_group::of(1, 2, 3), options);
+  auto const c = make_group(v.ranks()[3], rank_group::of(3, 2), group_options());
+  v.pass(50ms);
+  CHECK(now(a).code == errc::timed_out);
+  CHECK_MESSAGE(now(a).tells("have not joined group g"), now(a).story);
+  CHECK_MESSAGE(now(a).tells(": 3 (it waits to make g"), now(a).story);
+  CHECK_MESSAGE(now(a).tells("[3,2])"), now(a).story);
+  CHECK(now(b).code);
+  CHECK_FALSE(c.ready());
+}
+
 TEST_CASE("a group's deadline is that of its operations, and a zero one to join it fails at once") {
   virtual_world v(2);
   auto const members = rank_group::of(0, 1);

@@ -85,6 +85,51 @@ asio::awaitable<void> throws_later(world w) {
   }
 }
 
+// Rank 1 of a sub-group dies, with handles on the stack of two coroutines; another member waits.
+asio::awaitable<void> fails_inside(process_group g) {
+  auto const own = g.channel(3);
+  co_await own.barrier();
+  throw std::runtime_error("no more ink");
+}
+
+asio::awaitable<void> throws_in_a_subgroup(world w) {
+  int const me = w.rank().value();
+  if (me == 0) co_return;
+  auto const g = co_await make_group(w, rank_group::of(3, 1, 2), group_options().name("sub"));
+  if (me == 1) co_await fails_inside(g);
+  auto const waits = g.barrier();
+  auto const got = g.recv(group_rank(1), op_options().tag(2));
+  co_await g.channel(3).barrier();
+  auto const a = co_await ended(waits);
+  auto const b = co_await ended(got);
+  auto const c = co_await ended(g.send(tensor::zeros(dtype::u8, {1}), group_rank(1)));
+  for (auto const* e : {&a, &b, &c}) {
+    CHECK_MESSAGE(e->code == errc::peer_lost, e->story);
+    CHECK_MESSAGE(e->tells("rank 1 is gone: its program ended: no more ink"), e->story);
+    CHECK_MESSAGE(e->tells("sub[3,1,2]"), e->story);
+  }
+}
+
+// An exception that the program catches is no death: the group was only dropped.
+asio::awaitable<void> catches(world w) {
+  int const me = w.rank().value();
+  auto const trio = rank_group::of(1, 2, 0);
+  if (me == 2) {
+    try {
+      auto const g = co_await make_group(w, trio, group_options().name("caught"));
+      throw std::runtime_error("and caught");
+    } catch (std::runtime_error const&) {
+    }
+    co_await w.group().barrier();  // its program goes on
+    co_return;
+  }
+  auto const g = co_await make_group(w, trio, group_options().name("caught"));
+  auto const e = co_await ended(g.barrier());
+  CHECK_MESSAGE(e.code == errc::group_closed, e.story);
+  CHECK_MESSAGE(e.tells("was dropped, while an exception passed"), e.story);
+  co_await w.group().barrier();
+}
+
 void run_with_failure(int n, rank_program const& main) {
   for (bool pool : {false, true}) {
     CHECK_THROWS_AS((pool ? run_ranks_on_pool(n, main) : run_ranks(n, main)), std::runtime_error);
@@ -142,6 +187,12 @@ TEST_CASE("a rank whose program ends is named to those that need it, what it sen
 }
 TEST_CASE("a rank whose program throws is lost to its peers with the exception's text") {
   run_with_failure(3, throws);
+}
+TEST_CASE("a member of a sub-group whose program throws is lost to it with the exception's text") {
+  for (int i = 0; i < 20; ++i) run_with_failure(4, throws_in_a_subgroup);
+}
+TEST_CASE("a group dropped by an exception that the program catches was only closed") {
+  run_ranks_everywhere(3, catches);
 }
 TEST_CASE("a rank that is lost ends what waits for it, and nothing else") {
   run_with_failure(3, throws_later);

@@ -50,6 +50,7 @@ double expected(reduction how, int n, std::int64_t i, bool boolean) {
     switch (how) {
       case reduction::sum:
       case reduction::average:
+      case reduction::premultiplied_sum:  // by 1, where no factor is given
         all += x;
         break;
       case reduction::product:

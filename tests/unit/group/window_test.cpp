@@ -166,6 +166,24 @@ TEST_CASE("a failure that nobody waits for goes to the group's handler with its 
   CHECK(log.lines[0].find("nobody waited for this failure: ") != std::string::npos);
 }
 
+TEST_CASE("of many failures that nobody waited for a few are logged in full, then their number") {
+  captured_log log;
+  virtual_world v(2);
+  auto const g = pair_of(v, group_options().name("noisy"));
+  for (int i = 0; i < 100; ++i) g[0].send(tensor(), group_rank(1));
+  REQUIRE(log.lines.size() == 8 + 3);
+  for (std::size_t i = 0; i < 8; ++i)
+    CHECK(log.lines[i].find("nobody waited for this failure: noisy[0,1] #" + std::to_string(i)) ==
+          0);
+  CHECK(log.lines[8].find(
+            "nobody waited for 16 failures of this group so far; the latest: noisy") == 0);
+  CHECK(log.lines[10].find("nobody waited for 64 failures") == 0);
+  int seen = 0;
+  auto const h = pair_of(v, group_options().failure_handler([&](error const&) { ++seen; }));
+  for (int i = 0; i < 100; ++i) h[0].send(tensor(), group_rank(1));
+  CHECK(seen == 100);
+}
+
 TEST_CASE("channels that were not closed are reported at the group's end") {
   captured_log log;
   virtual_world v(2);

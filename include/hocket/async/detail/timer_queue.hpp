@@ -19,6 +19,8 @@ class timer_queue {
   explicit timer_queue(std::function<void()> wake) : wake_(std::move(wake)) {}
 
   void add(op_base& op, clock::time_point when);
+  /// Moves a listed op to an earlier time. False: it is due by then already, or is not listed.
+  bool advance(op_base& op, clock::time_point when);
   void remove(timer& t) noexcept;
   [[nodiscard]] std::optional<clock::time_point> next() const;
   /// Takes out one op whose deadline has come, or null.

@@ -10,6 +10,8 @@
 #include <hocket/group/detail/window.hpp>
 #include <hocket/group/engine.hpp>
 #include <hocket/group/group_options.hpp>
+#include <hocket/group/object_limits.hpp>
+#include <hocket/log.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,21 +22,29 @@ namespace hocket::detail {
 class failure_reporter {
  public:
   failure_reporter(std::function<void(error const&)> handler) : handler_(std::move(handler)) {}
-  /// Calls the handler, or logs a line.
+  /// Calls the handler, or logs a line; after the first few a line only when their number has
+  /// doubled.
   void report(op_base const& op) const noexcept;
   void group_ended() noexcept { ended_.store(true, std::memory_order_relaxed); }
 
  private:
+  void write_line(log_level level, error const& e) const;
+
   std::function<void(error const&)> const handler_;
   std::atomic<bool> ended_{false};
+  mutable std::atomic<std::uint64_t> logged_{0};
 };
 
 /// One channel of a group on this rank: where the calls get their numbers.
 class channel_core : public std::enable_shared_from_this<channel_core> {
  public:
   channel_core(std::uint64_t number, bool takes_one_op, window_limits const& limits,
-               std::shared_ptr<failure_reporter const> r)
-      : id(number), one_op(takes_one_op), under_way(limits), reporter(std::move(r)) {}
+               object_limits const& of_objects, std::shared_ptr<failure_reporter const> r)
+      : id(number),
+        one_op(takes_one_op),
+        under_way(limits),
+        objects(of_objects),
+        reporter(std::move(r)) {}
 
   std::uint64_t const id;
   bool const one_op;  // closes itself with its first operation
@@ -42,6 +52,7 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
   std::atomic<std::uint64_t> next_message{0};  // sends and receives are numbered apart
   std::atomic<bool> closed{false};
   window under_way;
+  object_limits const objects;
   std::shared_ptr<failure_reporter const> const reporter;
 };
 
@@ -49,7 +60,7 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
 class group_core {
  public:
   group_core(group_spec s, std::shared_ptr<hocket::endpoint> at, runtime_handle r, port_ptr h,
-             group_options const& options);
+             group_options const& how);
   ~group_core();
   group_core(group_core const&) = delete;
   group_core& operator=(group_core const&) = delete;
@@ -66,6 +77,7 @@ class group_core {
   std::shared_ptr<hocket::endpoint> const endpoint;
   runtime_handle const rt;
   port_ptr const home;
+  group_options const options;
   std::atomic<clock::duration> deadline;
 
  private:

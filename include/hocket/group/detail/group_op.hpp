@@ -12,6 +12,10 @@ namespace hocket::detail {
 /// A failure that nobody was told goes to the group's handler.
 void report_if_unseen(op_base const& op, request const& r) noexcept;
 
+/// The waits of the request's op end before its result: the engine takes back what it still can;
+/// where a deadline has passed and the request says so, the group is revoked.
+void end_early(op_base const& op, request& r, endpoint& at) noexcept;
+
 /// A request together with the state behind its handle. Keeps its endpoint alive, not the group:
 /// dropping the last handle of a group leaves it even while operations are pending.
 template <class T>
@@ -30,7 +34,7 @@ class group_op : public op_state<T> {
     asked.attachments.clear();
     asked.parcels.clear();
   }
-  void waits_ended() noexcept override { endpoint_->withdraw(asked); }
+  void waits_ended() noexcept override { end_early(*this, asked, *endpoint_); }
   [[nodiscard]] std::string expiry_story() override { return endpoint_->missing(asked); }
 
  private:

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <hocket/group/detail/object_reader.hpp>
+#include <hocket/group/detail/object_type.hpp>
 #include <hocket/group/detail/object_wire.hpp>
 #include <hocket/group/detail/object_writer.hpp>
 #include <hocket/tensor/tensor.hpp>
@@ -18,7 +19,8 @@
 
 namespace hocket::detail {
 
-/// How a type is written and read: `write(writer, value)` and `read(reader, value)`.
+/// How a type is written and read: `write(writer, value)` and `read(reader, value)`; and what
+/// members compare of it: `type(typer)`.
 template <class T>
 struct object_codec {
   static_assert(sizeof(T) == 0,
@@ -65,6 +67,7 @@ struct object_codec<bool> {
     w.number(static_cast<std::uint8_t>(v));
   }
   static void read(object_reader& r, bool& v) { v = r.boolean(); }
+  static void type(object_typer& t) { t.word("bool"); }
 };
 
 template <whole_number T>
@@ -83,6 +86,7 @@ struct object_codec<T> {
     if (!fits<T>(n)) r.does_not_fit(n, sizeof(T), std::is_signed_v<T>);
     v = static_cast<T>(n.bits);
   }
+  static void type(object_typer& t) { t.word("integer"); }
 };
 
 template <class T>
@@ -95,6 +99,7 @@ struct object_codec<T> {
     r.value(n);
     v = static_cast<T>(n);
   }
+  static void type(object_typer& t) { t.word("integer"); }
 };
 
 template <real_number T>
@@ -108,6 +113,7 @@ struct object_codec<T> {
     r.expect(tag);
     v = r.number<T>();
   }
+  static void type(object_typer& t) { t.word(sizeof(T) == 4 ? "float" : "double"); }
 };
 
 template <>
@@ -115,6 +121,7 @@ struct object_codec<std::string_view> {
   static void write(object_writer& w, std::string_view v) {
     w.blob(wire_tag::string, std::as_bytes(std::span(v.data(), v.size())));
   }
+  static void type(object_typer& t) { t.word("string"); }
 };
 
 template <class A>
@@ -125,18 +132,21 @@ struct object_codec<std::basic_string<char, std::char_traits<char>, A>> {
     auto const bytes = r.blob(wire_tag::string);
     v.assign(reinterpret_cast<char const*>(bytes.data()), bytes.size());
   }
+  static void type(object_typer& t) { t.word("string"); }
 };
 
 template <>
 struct object_codec<std::monostate> {
   static void write(object_writer& w, std::monostate) { w.tag(wire_tag::unit); }
   static void read(object_reader& r, std::monostate&) { r.expect(wire_tag::unit); }
+  static void type(object_typer& t) { t.word("unit"); }
 };
 
 template <>
 struct object_codec<tensor> {
   static void write(object_writer& w, tensor const& v) { w.attach(v); }
   static void read(object_reader& r, tensor& v) { v = r.attached(); }
+  static void type(object_typer& t) { t.word("tensor"); }
 };
 
 template <described T>
@@ -153,6 +163,16 @@ struct object_codec<T> {
     auto const outer = r.begin_struct(typeid(T));
     hocket_describe(r, v);
     r.end_struct(outer);
+  }
+  static void type(object_typer& t) {
+    if constexpr (std::is_default_constructible_v<T>) {
+      if (!t.begin_struct(typeid(T))) return;
+      T value = T();
+      hocket_describe(t, value);
+      t.end_struct();
+    } else {
+      t.unknown();
+    }
   }
 };
 

@@ -58,6 +58,15 @@ void write_sequence(object_writer& w, std::span<T const> v) {
   }
 }
 
+template <class T>
+void type_sequence(object_typer& t) {
+  if constexpr (std::same_as<T, std::byte>) {
+    t.word("bytes");
+  } else {
+    t.of<T>("list");
+  }
+}
+
 /// `count` packed elements that may have another width than T.
 template <packable T>
 void unpack(object_reader& r, object_reader::elements const& from, T* to) {
@@ -79,6 +88,7 @@ struct object_codec<std::span<T>> {  // written only
   static void write(object_writer& w, std::span<T> v) {
     write_sequence(w, std::span<std::remove_const_t<T> const>(v));
   }
+  static void type(object_typer& t) { type_sequence<std::remove_const_t<T>>(t); }
 };
 
 template <class T, class A>
@@ -102,6 +112,7 @@ struct object_codec<std::vector<T, A>> {
       for (std::uint64_t i = 0; i < n; ++i) r.value(v.emplace_back());
     }
   }
+  static void type(object_typer& t) { type_sequence<T>(t); }
 };
 
 template <class A>
@@ -118,6 +129,7 @@ struct object_codec<std::vector<bool, A>> {
     v.clear();
     for (std::uint64_t i = 0; i < n; ++i) v.push_back(r.boolean());
   }
+  static void type(object_typer& t) { type_sequence<bool>(t); }
 };
 
 template <class T, std::size_t N>
@@ -140,6 +152,7 @@ struct object_codec<std::array<T, N>> {
       for (T& element : v) r.value(element);
     }
   }
+  static void type(object_typer& t) { type_sequence<T>(t); }
 };
 
 /// std::pair and std::tuple.
@@ -160,9 +173,13 @@ struct tuple_codec {
 };
 
 template <class A, class B>
-struct object_codec<std::pair<A, B>> : tuple_codec<std::pair<A, B>> {};
+struct object_codec<std::pair<A, B>> : tuple_codec<std::pair<A, B>> {
+  static void type(object_typer& t) { t.of<A, B>("tuple"); }
+};
 template <class... T>
-struct object_codec<std::tuple<T...>> : tuple_codec<std::tuple<T...>> {};
+struct object_codec<std::tuple<T...>> : tuple_codec<std::tuple<T...>> {
+  static void type(object_typer& t) { t.of<T...>("tuple"); }
+};
 
 /// std::map and std::unordered_map.
 template <class Map>
@@ -188,6 +205,9 @@ struct map_codec {
       r.value(at->second);
     }
   }
+  static void type(object_typer& t) {
+    t.of<typename Map::key_type, typename Map::mapped_type>("map");
+  }
 };
 
 template <class K, class V, class C, class A>
@@ -208,6 +228,7 @@ struct object_codec<std::optional<T>> {
     v.reset();
     if (r.presence()) r.value(v.emplace());
   }
+  static void type(object_typer& t) { t.of<T>("optional"); }
 };
 
 template <class... T>
@@ -225,6 +246,7 @@ struct object_codec<std::variant<T...>> {
     level const one(r);
     read_at(r, v, r.alternative(sizeof...(T)), std::index_sequence_for<T...>());
   }
+  static void type(object_typer& t) { t.of<T...>("variant"); }
 
  private:
   template <std::size_t... I>
