@@ -34,9 +34,10 @@ std::map<std::string, names> const& layer_table() {
       {"tensor", {"base"}},  // a tensor knows no ranks, though topology is above it
       {"async", with(from_async, {})},
       {"group", from_async},
-      {"engine/local", with(from_group, {"cuda"})},
+      {"engine/matching", from_group},
+      {"engine/local", with(from_group, {"cuda", "engine/matching"})},
       {"engine/nccl", with(from_group, {"cuda"})},
-      {"engine/host", from_group},
+      {"engine/host", with(from_group, {"engine/matching"})},
       {"engine", from_group},
       {"cuda", from_group},
       {"parallel", through_parallel},

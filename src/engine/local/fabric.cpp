@@ -2,11 +2,48 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #include "fabric.hpp"
 
+#include <hocket/detail/block_pool.hpp>
 #include <utility>
 
+#include "engine/matching/hub.hpp"
+#include "engine/matching/meeting.hpp"
+#include "movement.hpp"
 #include "presence.hpp"
 
 namespace hocket::local {
+namespace {
+
+// A collective that is complete.
+class collective final : public job, public detail::pooled {
+ public:
+  explicit collective(meeting& m) : meeting_(&m) {}
+  void run() noexcept override {
+    std::unique_ptr<collective> const self(this);
+    auto const f = outcome_of(*meeting_->parts.front(), [this] { transfer(meeting_->parts); });
+    meeting_->finish(f);
+  }
+
+ private:
+  meeting* meeting_;
+};
+
+// A matched message; its bytes go from the one buffer to the other.
+class delivery final : public job, public detail::pooled {
+ public:
+  delivery(request& send, request& recv) : send_(&send), recv_(&recv) {}
+  void run() noexcept override {
+    std::unique_ptr<delivery> const self(this);
+    auto const f = outcome_of(*recv_, [this] { transfer(*send_, *recv_); });
+    recv_->complete(own_copy(f));
+    send_->complete(f);
+  }
+
+ private:
+  request* send_;
+  request* recv_;
+};
+
+}  // namespace
 
 fabric::fabric(runtime_handle rt, int world_size) : runtime_(std::move(rt)) {
   for (int r = 0; r < world_size; ++r) ranks_.push_back(std::make_shared<presence>(runtime_));
@@ -14,6 +51,12 @@ fabric::fabric(runtime_handle rt, int world_size) : runtime_(std::move(rt)) {
 }
 
 fabric::~fabric() { runtime_.detach(*this); }
+
+void fabric::carry(meeting& m) noexcept { carry_out(*new collective(m), bytes_of(m.parts)); }
+
+void fabric::carry(request& send, request& recv) noexcept {
+  carry_out(*new delivery(send, recv), send.in.nbytes());
+}
 
 void fabric::carry_out(job& j, std::size_t bytes) {
   if (bytes <= inline_bytes_max || !runtime_.has_thread()) return j.run();

@@ -7,7 +7,7 @@
 #include <hocket/async/detail/op_state.hpp>
 #include <utility>
 
-#include "hub.hpp"
+#include "local_hub.hpp"
 #include "local_endpoint.hpp"
 
 namespace hocket::local {
@@ -57,7 +57,7 @@ struct joiner::outcome {
     for (auto const& op : refused)
       op->finish(detail::make_failure(make_error_code(code), to_string(op->info()) + ": " + why));
     if (admitted.empty()) return;
-    auto const shared = std::make_shared<hub>(f, *spec);
+    auto const shared = std::make_shared<local_hub>(f, *spec);
     for (std::size_t place = 0; place < admitted.size(); ++place)
       admitted[place]->store(std::make_shared<local_endpoint>(
           shared, static_cast<int>(place),

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "fabric.hpp"
-#include "roster.hpp"
+#include "engine/matching/roster.hpp"
 
 namespace hocket::local {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "hub.hpp"
+#include "local_hub.hpp"
 #include "presence.hpp"
 
 namespace hocket::local {
@@ -15,7 +15,7 @@ namespace hocket::local {
 /// One rank's end of a hub.
 class local_endpoint final : public endpoint {
  public:
-  local_endpoint(std::shared_ptr<hub> h, int rank, std::shared_ptr<presence> who)
+  local_endpoint(std::shared_ptr<local_hub> h, int rank, std::shared_ptr<presence> who)
       : hub_(std::move(h)), rank_(rank), presence_(std::move(who)) {
     presence_->joined(hub_, rank_);
   }
@@ -39,7 +39,7 @@ class local_endpoint final : public endpoint {
   }
 
  private:
-  std::shared_ptr<hub> const hub_;
+  std::shared_ptr<local_hub> const hub_;
   int const rank_;
   std::shared_ptr<presence> const presence_;
   std::atomic<bool> left_{false};

@@ -7,7 +7,7 @@
 #include <exception>
 #include <utility>
 
-#include "hub.hpp"
+#include "local_hub.hpp"
 
 namespace hocket::local {
 namespace {
@@ -17,7 +17,7 @@ constexpr auto unwinding_max = std::chrono::milliseconds(10);
 
 }  // namespace
 
-void presence::joined(std::shared_ptr<hub> const& h, int place) {
+void presence::joined(std::shared_ptr<local_hub> const& h, int place) {
   std::optional<departure> gone;
   {
     std::lock_guard const lock(mutex_);
@@ -31,14 +31,14 @@ void presence::joined(std::shared_ptr<hub> const& h, int place) {
   if (gone) h->leave(place, gone->code, gone->reason);
 }
 
-void presence::leave(std::shared_ptr<hub> const& h, int place, errc code,
+void presence::leave(std::shared_ptr<local_hub> const& h, int place, errc code,
                      std::string const& reason) {
   bool const passing = code == errc::group_closed && std::uncaught_exceptions() > 0;
   if (passing && leaves_later(h, place, reason)) return;
   h->leave(place, code, reason);
 }
 
-bool presence::leaves_later(std::shared_ptr<hub> const& h, int place, std::string const& reason) {
+bool presence::leaves_later(std::shared_ptr<local_hub> const& h, int place, std::string const& reason) {
   std::lock_guard const lock(mutex_);
   if (programs_ == 0) return false;
   leaving_.push_back({h, place, reason + ", while an exception passed"});

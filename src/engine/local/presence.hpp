@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "alarm.hpp"
-#include "roster.hpp"
+#include "engine/matching/roster.hpp"
 
 namespace hocket::local {
 
-class hub;
+class local_hub;
 
 /// One rank of a world in this process: the groups that it is in. Any thread may call.
 ///
@@ -25,8 +25,8 @@ class presence : public std::enable_shared_from_this<presence> {
  public:
   explicit presence(runtime_handle rt) : runtime_(std::move(rt)) {}
 
-  void joined(std::shared_ptr<hub> const& h, int place);
-  void leave(std::shared_ptr<hub> const& h, int place, errc code, std::string const& reason);
+  void joined(std::shared_ptr<local_hub> const& h, int place);
+  void leave(std::shared_ptr<local_hub> const& h, int place, errc code, std::string const& reason);
   void program_began();
   /// It ended well.
   void program_ended();
@@ -35,15 +35,15 @@ class presence : public std::enable_shared_from_this<presence> {
 
  private:
   struct seat {
-    std::weak_ptr<hub> in;
+    std::weak_ptr<local_hub> in;
     int place;
   };
   struct leaving {
-    std::shared_ptr<hub> from;
+    std::shared_ptr<local_hub> from;
     int place;
     std::string reason;
   };
-  [[nodiscard]] bool leaves_later(std::shared_ptr<hub> const& h, int place,
+  [[nodiscard]] bool leaves_later(std::shared_ptr<local_hub> const& h, int place,
                                   std::string const& reason);
   void leave_now();
 
@@ -54,7 +54,7 @@ class presence : public std::enable_shared_from_this<presence> {
   int programs_ = 0;
   std::vector<leaving> leaving_;
   alarm_ptr alarm_;
-  std::optional<departure> lost_;
+  std::optional<matching::departure> lost_;
 };
 
 }  // namespace hocket::local

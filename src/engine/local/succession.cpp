@@ -8,7 +8,7 @@
 #include <hocket/error.hpp>
 #include <utility>
 
-#include "hub.hpp"
+#include "local_hub.hpp"
 #include "local_endpoint.hpp"
 
 namespace hocket::local {
@@ -31,7 +31,7 @@ void succession::outcome::tell(std::shared_ptr<fabric> const& f) {
     h->finish(std::move(why));
   }
   if (admitted_.empty()) return;
-  auto const next = std::make_shared<hub>(f, spec_);
+  auto const next = std::make_shared<local_hub>(f, spec_);
   for (std::size_t place = 0; place < admitted_.size(); ++place) {
     membership m;
     m.spec = spec_;

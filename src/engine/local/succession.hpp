@@ -11,16 +11,16 @@
 
 #include "alarm.hpp"
 #include "fabric.hpp"
-#include "roster.hpp"
+#include "engine/matching/roster.hpp"
 
 namespace hocket::local {
 
-class hub;
+class local_hub;
 
 /// One member of a revoked group on its way into the group that goes on.
 class heir final : public detail::value_state<membership> {
  public:
-  heir(detail::port_ptr home, std::shared_ptr<hub> from, int place)
+  heir(detail::port_ptr home, std::shared_ptr<local_hub> from, int place)
       : value_state(std::move(home)), rank(place), from_(std::move(from)) {}
 
   int const rank;   // in the old group
@@ -30,7 +30,7 @@ class heir final : public detail::value_state<membership> {
   void waits_ended() noexcept override;
 
  private:
-  std::shared_ptr<hub> const from_;
+  std::shared_ptr<local_hub> const from_;
 };
 
 using heir_ptr = boost::intrusive_ptr<heir>;

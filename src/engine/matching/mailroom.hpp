@@ -10,7 +10,7 @@
 #include "request_list.hpp"
 #include "roster.hpp"
 
-namespace hocket::local {
+namespace hocket::matching {
 
 /// The messages of one channel on their way: sends and receives that wait for each other.
 ///
@@ -47,4 +47,4 @@ class mailroom {
   request_list matched_;    // the sends of pairs whose buffers may not be touched yet
 };
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

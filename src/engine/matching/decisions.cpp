@@ -6,7 +6,7 @@
 
 #include "hub.hpp"
 
-namespace hocket::local {
+namespace hocket::matching {
 
 detail::failure own_copy(detail::failure f) {
   if (!f.exception) return f;
@@ -25,9 +25,10 @@ void decisions::end(request& r, detail::failure why) {
   ended_.emplace_back(&r, own_copy(std::move(why)));
 }
 
-void decisions::carry_out(fabric& f) noexcept {
+void decisions::carry_out(carrier& by) noexcept {
   for (auto& [r, why] : ended_) r->complete(std::move(why));
-  if (job_ != nullptr) f.carry_out(*job_, bytes_);
+  if (met_ != nullptr) by.carry(*met_);
+  if (send_ != nullptr) by.carry(*send_, *recv_);
 }
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

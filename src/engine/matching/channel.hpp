@@ -13,7 +13,7 @@
 #include "meetings.hpp"
 #include "roster.hpp"
 
-namespace hocket::local {
+namespace hocket::matching {
 
 /// One channel of a group: an own sequence space. All calls under the hub's lock.
 class channel {
@@ -51,4 +51,4 @@ void fail_for_mark(request& r, std::exception_ptr const& e);
 
 [[nodiscard]] constexpr bool is_message(op_kind k) noexcept { return is_send(k) || is_recv(k); }
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

@@ -9,29 +9,12 @@
 #include <utility>
 
 #include "hub.hpp"
-#include "movement.hpp"
 
-namespace hocket::local {
+namespace hocket::matching {
 namespace {
 
 using detail::failure;
 using detail::make_failure;
-
-// A matched message; its bytes go from the one buffer to the other.
-class delivery final : public job, public detail::pooled {
- public:
-  delivery(request& send, request& recv) : send_(&send), recv_(&recv) {}
-  void run() noexcept override {
-    std::unique_ptr<delivery> const self(this);
-    auto const f = outcome_of(*recv_, [this] { transfer(*send_, *recv_); });
-    recv_->complete(own_copy(f));
-    send_->complete(f);
-  }
-
- private:
-  request* send_;
-  request* recv_;
-};
 
 bool is_note(request const& r) noexcept { return r.op == nullptr; }
 
@@ -149,7 +132,7 @@ void mailroom::pair(request& send, request& recv, decisions& d) {
   }
   if (send.buffers_ready && recv.buffers_ready) {
     send.decided = recv.decided = true;
-    return d.run(*new delivery(send, recv), send.in.nbytes());
+    return d.run(send, recv);
   }
   send.first_sign(d.at().rt());
   recv.first_sign(d.at().rt());
@@ -198,4 +181,4 @@ void mailroom::end_all(std::function<failure(request const&)> const& why, decisi
   }
 }
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

@@ -14,7 +14,7 @@
 #include "meeting.hpp"
 #include "roster.hpp"
 
-namespace hocket::local {
+namespace hocket::matching {
 
 /// The collectives of one channel, by their numbers. All calls under the hub's lock.
 class meetings {
@@ -66,4 +66,4 @@ class meetings {
   std::uint64_t last_in_step_ = std::numeric_limits<std::uint64_t>::max();
 };
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace hocket::local {
+namespace hocket::matching {
 
 using detail::failure;
 using detail::make_failure;
@@ -84,4 +84,4 @@ failure attendance::absent(int rank, request const& r) const {
                                   describe(r), all_->name_rank(rank), why.reason));
 }
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

@@ -10,16 +10,14 @@
 #include <utility>
 
 #include "hub.hpp"
-#include "movement.hpp"
 
-namespace hocket::local {
+namespace hocket::matching {
 
 using detail::failure;
 using detail::make_failure;
 
-void meeting::run() noexcept {
+void meeting::finish(failure const& f) noexcept {
   auto const hub = std::move(at);
-  auto const f = outcome_of(*parts.front(), [this] { transfer(parts); });
   auto const self = hub->retire(*this);
   for (request* r : parts) r->complete(own_copy(f));
 }
@@ -134,7 +132,7 @@ void meetings::settle(meeting& m, decisions& d) {
   if (m.arrived < members_.size() || m.unready > 0) return;
   m.running = true;
   m.at = d.at().shared_from_this();
-  d.run(m, bytes_of(m.parts));
+  d.run(m);
 }
 
 void meetings::end_parts(meeting& m, decisions& d) {
@@ -218,4 +216,4 @@ std::string meetings::missing(std::uint64_t sequence) noexcept {
   return ranks;
 }
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

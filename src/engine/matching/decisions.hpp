@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "fabric.hpp"
+#include "carrier.hpp"
 
-namespace hocket::local {
+namespace hocket::matching {
 
 class hub;
 
@@ -25,18 +25,23 @@ class decisions {
   [[nodiscard]] hub& at() const noexcept { return at_; }
 
   void end(request& r, detail::failure why);
-  void run(job& j, std::size_t bytes) {
-    HOCKET_ASSERT(job_ == nullptr);
-    job_ = &j;
-    bytes_ = bytes;
+  void run(meeting& m) {
+    HOCKET_ASSERT(met_ == nullptr && send_ == nullptr);
+    met_ = &m;
   }
-  void carry_out(fabric& f) noexcept;
+  void run(request& send, request& recv) {
+    HOCKET_ASSERT(met_ == nullptr && send_ == nullptr);
+    send_ = &send;
+    recv_ = &recv;
+  }
+  void carry_out(carrier& by) noexcept;
 
  private:
   hub& at_;
   std::vector<std::pair<request*, detail::failure>> ended_;
-  job* job_ = nullptr;
-  std::size_t bytes_ = 0;
+  meeting* met_ = nullptr;
+  request* send_ = nullptr;
+  request* recv_ = nullptr;
 };
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <utility>
 
-namespace hocket::local {
+namespace hocket::matching {
 namespace {
 
 using detail::make_failure;
@@ -38,8 +38,8 @@ class buffer_watch final : public detail::continuation, public detail::pooled {
 
 }  // namespace
 
-hub::hub(std::shared_ptr<fabric> f, group_spec const& spec)
-    : fabric_(std::move(f)), spec_(spec), roster_(spec_), succession_(roster_, spec_) {}
+hub::hub(std::shared_ptr<carrier> by, group_spec const& spec)
+    : spec_(spec), roster_(spec_), carrier_(std::move(by)) {}
 
 // A member that has closed a channel and uses its id again means the next channel of that id.
 channel& hub::channel_for(int rank, std::uint64_t id) {
@@ -80,7 +80,7 @@ void hub::submit(request& r) noexcept {
       c.submit(r, d);
     }
   }
-  d.carry_out(*fabric_);
+  d.carry_out(*carrier_);
   if (watch) watch.release()->begin();
 }
 
@@ -92,7 +92,7 @@ void hub::withdraw(request& r) noexcept {
     if (r.where == nullptr || r.decided) return;
     static_cast<channel*>(r.where)->withdraw(r, d);
   }
-  d.carry_out(*fabric_);
+  d.carry_out(*carrier_);
 }
 
 void hub::buffers_ready(request& r, std::exception_ptr const& e) noexcept {
@@ -105,7 +105,7 @@ void hub::buffers_ready(request& r, std::exception_ptr const& e) noexcept {
     c.buffers_ready(r, e, d);
     drop_if_done(c);
   }
-  d.carry_out(*fabric_);
+  d.carry_out(*carrier_);
 }
 
 std::unique_ptr<meeting> hub::retire(meeting& m) noexcept {
@@ -124,17 +124,16 @@ void hub::close_channel(int rank, std::uint64_t id) noexcept {
     c.close(rank, d);
     drop_if_done(c);
   }
-  d.carry_out(*fabric_);
+  d.carry_out(*carrier_);
 }
 
 void hub::leave(int rank, errc code, std::string const& reason) noexcept {
   decisions d(*this);
-  succession::outcome o;
   {
     std::lock_guard const lock(mutex_);
     departure const why{code, reason};
     if (!roster_.leave(rank, why)) return;
-    succession_.member_left(rank, why, o);
+    member_left(rank, why);
     for (auto at = channels_.begin(); at != channels_.end();) {
       auto& all = at->second;
       for (channel& c : all) c.member_left(rank, d);
@@ -142,8 +141,7 @@ void hub::leave(int rank, errc code, std::string const& reason) noexcept {
       at = all.empty() ? channels_.erase(at) : std::next(at);
     }
   }
-  d.carry_out(*fabric_);
-  o.tell(fabric_);
+  d.carry_out(*carrier_);
 }
 
 void hub::revoke(int rank, std::string const& reason) noexcept {
@@ -158,53 +156,7 @@ void hub::revoke(int rank, std::string const& reason) noexcept {
     for (auto& [id, all] : channels_)
       for (channel& c : all) c.end_all(why, d);
   }
-  d.carry_out(*fabric_);
-}
-
-work<membership> hub::rebuild(int rank, clock::duration deadline, detail::port_ptr home,
-                              std::source_location site) {
-  revoke(rank, "it rebuilds the group");
-  heir_ptr const op(new heir(std::move(home), shared_from_this(), rank), false);
-  op->mutable_info().operation = "rebuild";
-  op->mutable_info().group = label().c_str();
-  op->mutable_info().site = site;
-  work<membership> result{detail::op_ptr<membership>(op)};
-  if (deadline > clock::duration::zero() && deadline != clock::duration::max())
-    op->limit.reset(new alarm([weak = weak_from_this()] {
-                      if (auto const self = weak.lock()) self->close_membership();
-                    }),
-                    false);
-  succession::outcome o;
-  {
-    std::lock_guard const lock(mutex_);
-    if (op->limit) rt().arm(*op->limit, deadline);  // under the lock: it may be dropped right after
-    if (auto const& why = roster_.departure_of(rank)) {
-      o.refuse(op, errc::group_closed, "this rank has left the group: " + why->reason);
-    } else {
-      succession_.enter(op, o);
-    }
-  }
-  o.tell(fabric_);
-  if (deadline <= clock::duration::zero()) close_membership();
-  return result;
-}
-
-void hub::give_up(heir& h) noexcept {
-  succession::outcome o;
-  {
-    std::lock_guard const lock(mutex_);
-    succession_.withdraw(h, o);
-  }
-  o.tell(fabric_);
-}
-
-void hub::close_membership() {
-  succession::outcome o;
-  {
-    std::lock_guard const lock(mutex_);
-    succession_.close(o);
-  }
-  o.tell(fabric_);
+  d.carry_out(*carrier_);
 }
 
 std::string hub::missing(request const& r) {
@@ -218,4 +170,4 @@ std::string hub::missing(request const& r) {
   return after + ": " + static_cast<channel*>(r.where)->missing(r);
 }
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

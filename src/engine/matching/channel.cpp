@@ -6,7 +6,7 @@
 
 #include <hocket/error.hpp>
 
-namespace hocket::local {
+namespace hocket::matching {
 
 void fail_for_mark(request& r, std::exception_ptr const& e) {
   r.local = detail::make_failure(
@@ -75,4 +75,4 @@ std::string channel::missing(request const& r) {
   return "not called by " + ranks;
 }
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

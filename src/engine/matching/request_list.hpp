@@ -5,7 +5,7 @@
 #include <hocket/group/request.hpp>
 #include <utility>
 
-namespace hocket::local {
+namespace hocket::matching {
 
 /// Requests in the order of their calls.
 class request_list {
@@ -57,4 +57,4 @@ class request_list {
   request** last_ = &first_;
 };
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

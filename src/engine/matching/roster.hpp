@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace hocket::local {
+namespace hocket::matching {
 
 /// Why a member will not come any more.
 struct departure {
@@ -77,4 +77,4 @@ class attendance {
 /// The text of an exception.
 [[nodiscard]] std::string what_of(std::exception_ptr const& e);
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

@@ -9,22 +9,21 @@
 #include <memory>
 #include <vector>
 
-#include "fabric.hpp"
 #include "pool_allocator.hpp"
 
-namespace hocket::local {
+namespace hocket::matching {
 
 class hub;
 
 /// Where the requests of one collective meet.
-class meeting final : public job, public detail::pooled {
+class meeting final : public detail::pooled {
  public:
   meeting(int n, std::uint64_t number)
       : sequence(number),
         parts(static_cast<std::size_t>(n), nullptr),
         came(static_cast<std::size_t>(n), false) {}
-  /// Moves the bytes and completes all parts. Everybody has come, the hub's lock is not held.
-  void run() noexcept override;
+  /// It has been carried out, or has failed: all parts end. The meeting is gone afterwards.
+  void finish(detail::failure const& f) noexcept;
 
   [[nodiscard]] bool failed() const noexcept { return verdict.exception != nullptr; }
 
@@ -38,6 +37,7 @@ class meeting final : public job, public detail::pooled {
   bool running = false;
   detail::failure verdict;  // set: every part fails with it
   std::shared_ptr<hub> at;  // while it runs
+  meeting* next = nullptr;  // in a queue of its carrier
 };
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

@@ -11,16 +11,16 @@
 #include <string>
 
 #include "channel.hpp"
-#include "fabric.hpp"
+#include "carrier.hpp"
 #include "roster.hpp"
-#include "succession.hpp"
 
-namespace hocket::local {
+namespace hocket::matching {
 
 /// One group of one world: where its members' requests meet. Any thread may call.
-class hub final : public std::enable_shared_from_this<hub> {
+class hub : public std::enable_shared_from_this<hub> {
  public:
-  hub(std::shared_ptr<fabric> f, group_spec const& spec);
+  hub(std::shared_ptr<carrier> by, group_spec const& spec);
+  virtual ~hub() = default;
 
   [[nodiscard]] std::string const& label() const noexcept { return roster_.label(); }
 
@@ -29,33 +29,31 @@ class hub final : public std::enable_shared_from_this<hub> {
   [[nodiscard]] std::string missing(request const& r);
   void close_channel(int rank, std::uint64_t id) noexcept;
   void revoke(int rank, std::string const& reason) noexcept;
-  void leave(int rank, errc code, std::string const& reason) noexcept;
-  /// One member's way into the group that goes on; revokes this one.
-  [[nodiscard]] work<membership> rebuild(int rank, clock::duration deadline, detail::port_ptr home,
-                                         std::source_location site);
-  /// The member waits no longer for that group.
-  void give_up(heir& h) noexcept;
-  [[nodiscard]] runtime_handle const& rt() const noexcept { return fabric_->rt(); }
+  virtual void leave(int rank, errc code, std::string const& reason) noexcept;
+  [[nodiscard]] runtime_handle const& rt() const noexcept { return carrier_->rt(); }
   /// The request's buffers may be touched from now on; or never, because of `e`.
   void buffers_ready(request& r, std::exception_ptr const& e) noexcept;
   /// A collective has been carried out.
   std::unique_ptr<meeting> retire(meeting& m) noexcept;
+
+ protected:
+  /// The member has left, for the first time; under the lock.
+  virtual void member_left(int /*rank*/, departure const& /*why*/) {}
+
+  group_spec const spec_;
+  roster roster_;
+  std::mutex mutex_;
 
  private:
   using generations = std::list<channel>;  // of one id, the oldest first
 
   channel& channel_for(int rank, std::uint64_t id);
   void drop_if_done(channel& c) noexcept;
-  void close_membership();
   [[nodiscard]] std::string gone_story(request const& r) const;
 
-  std::shared_ptr<fabric> const fabric_;
-  group_spec const spec_;
-  roster roster_;
-  std::mutex mutex_;
+  std::shared_ptr<carrier> const carrier_;
   std::map<std::uint64_t, generations> channels_;
   std::string revoked_;  // why
-  succession succession_;
 };
 
-}  // namespace hocket::local
+}  // namespace hocket::matching
