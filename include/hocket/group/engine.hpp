@@ -68,8 +68,9 @@ class endpoint {
   /// if it was not. Members register; the membership closes, once and alike for all, when everybody
   /// has come who is not known to be gone, or when `deadline` of one that waits has passed: then it
   /// is those who have come, in the old order. A live member that comes later: `errc::excluded`.
+  /// An engine that has none leaves it at this one: `errc::unsupported`.
   [[nodiscard]] virtual work<membership> rebuild(clock::duration deadline, detail::port_ptr home,
-                                                 std::source_location site) = 0;
+                                                 std::source_location site);
 };
 
 /// How bytes move between the ranks of a world. One object per rank of the world.
