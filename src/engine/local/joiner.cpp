@@ -54,6 +54,7 @@ struct joiner::outcome {
   std::optional<group_spec> spec;
 
   void tell(std::shared_ptr<fabric> const& f) {
+    presence::completion const here;
     for (auto const& op : refused)
       op->finish(detail::make_failure(make_error_code(code), to_string(op->info()) + ": " + why));
     if (admitted.empty()) return;
