@@ -11,6 +11,7 @@
 #include <chrono>
 #include <hocket/async/detail/op_base.hpp>
 #include <hocket/async/detail/port.hpp>
+#include <hocket/async/seeded_context.hpp>
 #include <optional>
 #include <utility>
 
@@ -189,6 +190,18 @@ asio::any_io_executor executor_of(port const* home) {
   if (home == nullptr) return asio::system_executor();
   if (home->closed()) return dead_end();
   return home->executor();
+}
+
+bool runs_here(port const* home) noexcept {
+  if (home == nullptr || home->closed()) return false;
+  auto const& ex = home->executor();
+  if (auto const* p = ex.target<asio::io_context::executor_type>())
+    return p->running_in_this_thread();
+  if (auto const* p = ex.target<asio::thread_pool::executor_type>())
+    return p->running_in_this_thread();
+  if (auto const* p = ex.target<seeded_context::executor_type>())
+    return p->running_in_this_thread();
+  return false;
 }
 
 port_ptr port_of(asio::any_io_executor const& ex) {

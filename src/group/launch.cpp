@@ -107,6 +107,16 @@ void report_if_unseen(op_base const& op, request const& r) noexcept {
     r.of->reporter->report(op);
 }
 
+void hand_back(request& r, port* home) noexcept {
+  hand_back(r.in, home);
+  hand_back(r.out, home);
+  for (auto& t : r.attachments) hand_back(t, home);
+  r.attachments.clear();
+  for (auto& p : r.parcels)
+    for (auto& t : p.tensors) hand_back(t, home);
+  r.parcels.clear();
+}
+
 void check_tensor(tensor const& t, char const* what) {
   if (!t.defined()) throw error(errc::invalid_argument, fmt::format("{} is undefined", what));
   if (t.device().kind != device_kind::host)

@@ -96,6 +96,9 @@ using port_ptr = boost::intrusive_ptr<port>;
 /// True for executors of the system context; found out without starting its threads.
 [[nodiscard]] bool is_system(boost::asio::any_io_executor const& ex) noexcept;
 
+/// Whether this thread runs the port's executor now; false also where that cannot be found out.
+[[nodiscard]] bool runs_here(port const* home) noexcept;
+
 /// Where a handler without an executor of its own runs: on the port's context, on the system's
 /// threads for a null port, nowhere for a closed one (such a handler is destroyed uncalled).
 [[nodiscard]] boost::asio::any_io_executor executor_of(port const* home);

@@ -23,6 +23,7 @@ class then_state final : public value_state<B>, public continuation {
   }
   /// Takes over one reference of the caller.
   void begin() noexcept { source_->when_settled(*this); }
+  [[nodiscard]] bool drive() override { return source_->drive(); }
 
  protected:
   /// Nobody waits for the source but this op: a receive that is not matched yet is withdrawn.

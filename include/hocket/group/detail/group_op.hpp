@@ -12,6 +12,9 @@ namespace hocket::detail {
 /// A failure that nobody was told goes to the group's handler.
 void report_if_unseen(op_base const& op, request const& r) noexcept;
 
+/// Lets go of all tensors of a request, see there.
+void hand_back(request& r, port* home) noexcept;
+
 /// A request together with the state behind its handle. Keeps its endpoint alive, not the group:
 /// dropping the last handle of a group leaves it even while operations are pending.
 template <class T>
@@ -22,13 +25,12 @@ class group_op : public op_state<T> {
 
   request asked;
 
+  [[nodiscard]] bool drive() override { return endpoint_->drive(); }
+
  protected:
   void drop_value() noexcept override {
     report_if_unseen(*this, asked);
-    asked.in = tensor();
-    asked.out = tensor();
-    asked.attachments.clear();
-    asked.parcels.clear();
+    hand_back(asked, this->home());
   }
   void waits_ended() noexcept override { endpoint_->withdraw(asked); }
   [[nodiscard]] std::string expiry_story() override { return endpoint_->missing(asked); }
