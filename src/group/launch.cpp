@@ -66,13 +66,16 @@ void tell_what_was_called(request& r, op_base const& op) {
 }
 
 void take_leases(request& r, op_base& op) {
-  for (tensor const* t : {&r.in, &r.out})
-    if (t->defined() && t->is_unowned()) op.hold_waits_until_finished();
   if (r.in.defined()) r.reads = read_lease(r.in.storage());
   if (r.out.defined()) r.writes = write_lease(r.out.storage());
   for (auto const& t : r.attachments) r.attachment_reads.emplace_back(t.storage());
   for (auto const& p : r.parcels)
     for (auto const& t : p.tensors) r.attachment_reads.emplace_back(t.storage());
+
+  auto const is_unowned = [](auto const& lease) { return lease && lease.held()->is_unowned(); };
+  if (is_unowned(r.reads) || is_unowned(r.writes) ||
+      std::ranges::any_of(r.attachment_reads, is_unowned))
+    op.hold_waits_until_finished();
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ class op_base;
 class runtime_core;
 class timer_queue;
 
-/// Whether this is the progress thread of a runtime.
+/// Whether the calling thread is the progress thread of a runtime.
 [[nodiscard]] bool on_progress_thread() noexcept;
 }  // namespace detail
 

@@ -191,7 +191,8 @@ TEST_CASE("a handler that blocks on a pool does not hold up the others") {
   CHECK(seen);
 }
 
-TEST_CASE("a blocking handler delays no other in a context that two threads have just begun to run") {
+TEST_CASE(
+    "a blocking handler delays no other in a context that two threads have just begun to run") {
   for (bool const together : {true, false}) {  // ready at once, or while the first one blocks
     asio::io_context ctx;
     promise<int> p(ctx.get_executor());

@@ -139,10 +139,11 @@ TEST_CASE("a large handler lives in its allocator's memory, given back before it
   usage large_use, small_use;
   std::array<char, 200> const ballast{7};
   usage when_called;
-  w.async_wait(asio::bind_allocator(counting_allocator<void>(&large_use), [&, ballast](error_code, int) {
-    when_called = large_use;
-    CHECK(ballast[0] == 7);
-  }));
+  w.async_wait(
+      asio::bind_allocator(counting_allocator<void>(&large_use), [&, ballast](error_code, int) {
+        when_called = large_use;
+        CHECK(ballast[0] == 7);
+      }));
   w.async_wait(asio::bind_allocator(counting_allocator<void>(&small_use), [](error_code, int) {}));
   CHECK(large_use.taken == 1);
   p.set(1);

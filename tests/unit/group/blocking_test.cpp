@@ -30,8 +30,7 @@ constexpr auto long_enough = 60s;
 
 // The ranks of this thread; nobody runs their context, and no thread moves their bytes.
 struct still_ranks {
-  explicit still_ranks(int n)
-      : world(ctx.get_executor(), n, local_world_options().runtime(rt)) {}
+  explicit still_ranks(int n) : world(ctx.get_executor(), n, local_world_options().runtime(rt)) {}
   asio::io_context ctx;
   runtime rt{runtime_options().thread(false)};
   local_world world;
@@ -59,7 +58,8 @@ auto const soon = [] { return op_options().deadline(3ms); };
 
 }  // namespace
 
-TEST_CASE("one thread starts all ranks' operations and gets each of them, without a runtime thread") {
+TEST_CASE(
+    "one thread starts all ranks' operations and gets each of them, without a runtime thread") {
   still_ranks s(3);
   for (std::int64_t const n : {7, 300'001}) {
     std::vector<tensor> outs;

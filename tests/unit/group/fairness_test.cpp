@@ -94,13 +94,12 @@ TEST_CASE("a handler that posts itself runs after every turn of the drain") {
   MESSAGE("at most " << p.most << " of " << total << " awaits between two turns");
 }
 
-TEST_CASE("a timer that has expired waits for a few turns of the drain, not for a thousand operations") {
+TEST_CASE(
+    "a timer that has expired waits for a few turns of the drain, not for a thousand operations") {
   progress p;
-  run_beside(
-      [](asio::io_context& ctx, progress& q) {
-        asio::co_spawn(ctx, timer_ticks(q), asio::detached);
-      },
-      p);
+  run_beside([](asio::io_context& ctx,
+                progress& q) { asio::co_spawn(ctx, timer_ticks(q), asio::detached); },
+             p);
   CHECK(p.most <= 4 * awaits_a_turn);
   MESSAGE("at most " << p.most << " of " << total << " awaits between two ticks");
 }

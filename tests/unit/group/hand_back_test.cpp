@@ -201,8 +201,7 @@ TEST_CASE("with its executor gone an owner is told on this thread, but not on a 
     auto out = tensor::zeros(dtype::i32, {n});
     {
       local_world ranks(ctx->get_executor(), 2);
-      ranks[0].group().send(sent.give(), group_rank(1),
-                            op_options().after(event(gate.get_work())));
+      ranks[0].group().send(sent.give(), group_rank(1), op_options().after(event(gate.get_work())));
       auto const got = ranks[1].group().recv(out, group_rank(0));
       ctx.reset();
       gate.set();
