@@ -82,13 +82,16 @@ clock::duration set_limits(calling const& c, request& r) {
 }
 
 void take_leases(request& r, op_base& op) {
-  for (tensor const* t : {&r.in, &r.out})
-    if (t->defined() && t->is_unowned()) op.hold_waits_until_finished();
   if (r.in.defined()) r.reads = read_lease(r.in.storage());
   if (r.out.defined()) r.writes = write_lease(r.out.storage());
   for (auto const& t : r.attachments) r.attachment_reads.emplace_back(t.storage());
   for (auto const& p : r.parcels)
     for (auto const& t : p.tensors) r.attachment_reads.emplace_back(t.storage());
+
+  auto const is_unowned = [](auto const& lease) { return lease && lease.held()->is_unowned(); };
+  if (is_unowned(r.reads) || is_unowned(r.writes) ||
+      std::ranges::any_of(r.attachment_reads, is_unowned))
+    op.hold_waits_until_finished();
 }
 
 }  // namespace
@@ -128,6 +131,16 @@ void end_early(op_base const& op, request& r, endpoint& at) noexcept {
 void report_if_unseen(op_base const& op, request const& r) noexcept {
   if (r.of && op.settled() && op.state() != verdict::aborted && op.failed() && !op.was_told())
     r.of->reporter->report(op);
+}
+
+void hand_back(request& r, port* home) noexcept {
+  hand_back(r.in, home);
+  hand_back(r.out, home);
+  for (auto& t : r.attachments) hand_back(t, home);
+  r.attachments.clear();
+  for (auto& p : r.parcels)
+    for (auto& t : p.tensors) hand_back(t, home);
+  r.parcels.clear();
 }
 
 void check_tensor(tensor const& t, char const* what) {

@@ -12,6 +12,9 @@ namespace detail {
 class op_base;
 class runtime_core;
 class timer_queue;
+
+/// Whether the calling thread is the progress thread of a runtime.
+[[nodiscard]] bool on_progress_thread() noexcept;
 }  // namespace detail
 
 /// Something that moves bytes when it is asked to. Engines and rings are sources; the runtime knows
@@ -59,6 +62,9 @@ class runtime_handle {
   void detach(progress_source& source) const noexcept;
   /// Says that a source has something to do.
   void wake() const noexcept;
+  /// For a thread that blocks until something has happened: one turn, as `runtime::poll`, if no
+  /// thread drives the sources. False: a thread does, or the runtime is gone; so sleep.
+  [[nodiscard]] bool drive() const noexcept;
   /// The op expires `limit` from now, unless it is settled before. Call before the op is shared.
   /// The longest duration: not before `advance` says when.
   void arm(detail::op_base& op, clock::duration limit) const;

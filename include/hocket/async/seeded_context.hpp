@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
+#include <atomic>
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
@@ -13,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -74,6 +76,7 @@ class seeded_context : public boost::asio::execution_context {
   std::uint64_t interleaving_ = 0xcbf29ce484222325u;
   manual_clock clock_;
   runtime runtime_;
+  std::atomic<std::thread::id> runner_{};  // in run()
   std::vector<std::unique_ptr<ready>> ready_;
   std::multimap<clock::time_point, promise<>> sleeps_;
 };
@@ -98,6 +101,10 @@ class seeded_context::executor_type {
   }
   [[nodiscard]] executor_type require(boost::asio::execution::blocking_t::never_t) const noexcept {
     return *this;
+  }
+  /// True inside a function that the context runs on this thread.
+  [[nodiscard]] bool running_in_this_thread() const noexcept {
+    return context_->runner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
   friend bool operator==(executor_type const& a, executor_type const& b) noexcept {
     return a.context_ == b.context_;

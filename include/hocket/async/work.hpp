@@ -137,9 +137,9 @@ class work {
   }
   [[nodiscard]] canceller get_canceller() const noexcept { return canceller(op_.get()); }
 
-  /// Blocks this thread until the result, at most `limit`; runs no handler. `errc::would_block` on
-  /// a thread that runs the group's executor, `errc::timed_out` past the limit (the operation goes
-  /// on).
+  /// Blocks this thread until the result, at most `limit`; runs no handler. Meanwhile it drives the
+  /// operation's runtime if that has no thread. `errc::would_block` on a thread that runs the
+  /// group's executor, `errc::timed_out` past the limit (the operation goes on).
   T get(clock::duration limit) const {
     detail::block_until_settled(op_.get(), limit);
     return detail::native_awaiter<T>(op_).await_resume();

@@ -54,6 +54,10 @@ class endpoint {
   /// Who or what the request still waits for: "rank 2 has not called it".
   [[nodiscard]] virtual std::string missing(request const& r) const = 0;
 
+  /// For a thread that blocks in `work::get`: one bounded turn of what moves this endpoint's
+  /// requests; it may complete some. False: threads of the engine do that, so sleep.
+  [[nodiscard]] virtual bool drive() noexcept = 0;
+
   /// This rank calls no more operations on the channel; its state is dropped when all have closed
   /// it.
   virtual void close_channel(std::uint64_t channel) noexcept = 0;

@@ -39,7 +39,8 @@ class storage : private detail::pooled {
  public:
   /// New bytes, not cleared. Throws as the allocator does.
   [[nodiscard]] static storage_ptr allocate(allocator& from, std::size_t bytes);
-  /// Existing bytes. `owner` is let go with the last reference, on the thread that drops it.
+  /// Existing bytes. `owner` is let go with the last reference, on the thread that drops it; the
+  /// references of an operation are dropped on its group's executor.
   [[nodiscard]] static storage_ptr borrow(std::byte* data, std::size_t bytes, device where,
                                           std::shared_ptr<void> owner);
   /// Existing bytes that the caller keeps alive by other means.
@@ -51,6 +52,11 @@ class storage : private detail::pooled {
   [[nodiscard]] std::size_t size() const noexcept { return block_.bytes; }
   [[nodiscard]] hocket::device device() const noexcept { return device_; }
   [[nodiscard]] bool is_unowned() const noexcept { return unowned_; }
+  /// Whether these are borrowed bytes whose owner is told when they are let go.
+  [[nodiscard]] bool has_owner() const noexcept { return allocator_ == nullptr && owner_; }
+  /// Drops one reference, unless it is the last one: that comes back, for the caller to drop where
+  /// the owner may be called.
+  [[nodiscard]] static storage_ptr drop_unless_last(storage_ptr s) noexcept;
   /// The memory file and place, for engines that share memory with other processes; fd -1 if none.
   [[nodiscard]] memory_block const& block() const noexcept { return block_; }
 
@@ -117,10 +123,11 @@ class lease {
   ~lease() { release(); }
 
   /// Ends the lease early; no effect when there is none.
-  void release() noexcept {
-    if (!storage_) return;
-    counter().fetch_sub(1, std::memory_order_release);
-    storage_.reset();
+  void release() noexcept { static_cast<void>(end()); }
+  /// The same, but hands the reference to the storage over to the caller.
+  [[nodiscard]] storage_ptr end() noexcept {
+    if (storage_) counter().fetch_sub(1, std::memory_order_release);
+    return std::move(storage_);
   }
   [[nodiscard]] explicit operator bool() const noexcept { return storage_ != nullptr; }
   [[nodiscard]] storage_ptr const& held() const noexcept { return storage_; }

@@ -21,6 +21,8 @@ class joiner::joining final : public detail::value_state<std::shared_ptr<endpoin
   std::string const key;
   making* in = nullptr;  // while it waits
 
+  bool drive() override { return at_->fabric_->rt().drive(); }
+
  protected:
   void waits_ended() noexcept override { at_->give_up(*this); }
   std::string expiry_story() override { return at_->missing(*this); }
