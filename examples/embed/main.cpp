@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Hocket authors
 // hocket-embed: cp * pp ranks of one process compute the embeddings of a file's sentences.
 #include <fmt/format.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "command_line.hpp"
 #include "embed_rank.hpp"
 #include "model_directory.hpp"
+#include "standard_streams.hpp"
 #include "terminal.hpp"
 #include "tiny_model.hpp"
 
@@ -51,8 +53,7 @@ class tiny_directory {
 
 std::shared_ptr<embed::bert_model const> open_model(embed::command_line const& line) {
   if (line.tiny) {
-    fmt::print(stderr,
-               "hocket-embed: a tiny model with random weights: the vectors mean nothing\n");
+    embed::complain("hocket-embed: a tiny model with random weights: the vectors mean nothing\n");
     tiny_directory const directory;  // the model keeps its file mapped
     return std::make_shared<embed::bert_model const>(directory.path());
   }
@@ -109,15 +110,22 @@ void run_in_this_process(embed::command_line const& line) {
 
 int main(int argc, char** argv) {
   try {
+    embed::open_standard_streams();
     embed::command_line const line = embed::parse_command_line(argc, argv);
     if (line.help) {
-      fmt::print("{}", embed::help_text());
+      embed::write_output(embed::help_text());
+      embed::flush_output();
     } else {
       run_in_this_process(line);
     }
     return 0;
   } catch (std::exception const& e) {
-    fmt::print(stderr, "hocket-embed: {}\n", e.what());
-    return 2;
+    embed::complain(fmt::format("hocket-embed: {}\n", e.what()));
   }
+  if (int const signal = embed::remembered_signal(); signal != 0) {
+    std::fflush(stdout);
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);  // whoever started this program sees what ended it
+  }
+  return 2;
 }
