@@ -47,11 +47,15 @@ class op_options {
     return *this;
   }
 
+  /// Empty: the group's. `clock::duration::max()`: none.
   [[nodiscard]] std::optional<clock::duration> const& deadline() const noexcept {
     return deadline_;
   }
+  /// Empty if there is nothing to wait for.
   [[nodiscard]] event const& after() const noexcept { return after_; }
+  /// 0 unless one was given.
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
+  /// Without a source unless one was given.
   [[nodiscard]] std::stop_token const& stop() const noexcept { return stop_; }
 
  private:

@@ -50,7 +50,9 @@ class endpoint {
 /// What a member says to join a group.
 struct group_spec {
   std::string name;  ///< equal on all members
+  /// Counts the memberships of one group.
   std::uint64_t epoch = 0;
+  /// In group order, equal on all members.
   rank_group members;
   group_rank rank;                                    ///< this member's place
   clock::duration deadline = clock::duration::max();  ///< for joining, and then for operations
@@ -60,6 +62,7 @@ struct group_spec {
 class engine {
  public:
   virtual ~engine() = default;
+  /// "local": for messages and for `world::engine_name`.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Done when all members have joined. `home`: where its waits are delivered.
   [[nodiscard]] virtual work<std::shared_ptr<endpoint>> join(group_spec spec, detail::port_ptr home,

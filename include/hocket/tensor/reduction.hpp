@@ -12,8 +12,10 @@ namespace hocket {
 /// where any element is. f16 and bf16 accumulate in f32 and are rounded once.
 enum class reduction : std::uint8_t { sum, product, min, max, average, bit_and, bit_or, bit_xor };
 
+/// How many reductions there are; they are numbered from 0.
 inline constexpr int reduction_count = 8;
 
+/// As messages spell it: "sum".
 [[nodiscard]] char const* name_of(reduction r) noexcept;
 
 /// Whether the reduction has a meaning for elements of the dtype:
