@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <hocket/error.hpp>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "model_directory.hpp"
@@ -52,7 +53,7 @@ bool is_number(std::string const& text) {
 std::vector<std::string> arguments(int argc, char const* const* argv) {
   std::vector<std::string> args;
   for (int i = 1; i < argc; ++i) {
-    args.emplace_back(argv[i]);
+    args.emplace_back(std::string_view(argv[i]) == "-h" ? "--help" : argv[i]);
     if (args.back() != "--neighbours") continue;
     bool const has_value = i + 1 < argc && is_number(argv[i + 1]);
     args.back() += fmt::format("={}", has_value ? argv[++i] : pairs_default);
@@ -125,6 +126,9 @@ command_line parse_command_line(int argc, char const* const* argv) try {
   line.file = files.front();
   if (line.file.empty())
     throw hocket::error(hocket::errc::invalid_argument, "FILE: its name is empty");
+  if (line.file.starts_with('-') && line.file != "-")
+    throw hocket::error(hocket::errc::invalid_argument,
+                        fmt::format("{0} is no option; a FILE of that name is ./{0}", line.file));
   return line;
 } catch (po::error const& e) {
   throw hocket::error(hocket::errc::invalid_argument, e.what());

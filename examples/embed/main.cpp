@@ -32,10 +32,17 @@ namespace asio = boost::asio;
 class tiny_directory {
  public:
   tiny_directory() {
-    std::string name = (std::filesystem::temp_directory_path() / "hocket-embed-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw hocket::error(boost::system::error_code(errno, boost::system::system_category()),
-                          fmt::format("cannot make the directory {}", name));
+    std::error_code missing;
+    auto const where = std::filesystem::temp_directory_path(missing);
+    if (missing)
+      throw hocket::error(
+          missing, fmt::format("no directory for temporary files (TMPDIR): {}", missing.message()));
+    std::string name = (where / "hocket-embed-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      boost::system::error_code const code(errno, boost::system::system_category());
+      throw hocket::error(
+          code, fmt::format("cannot make a directory in {}: {}", where.string(), code.message()));
+    }
     path_ = name;
     embed::write_tiny_model(path_, embed::tiny_model_options());
   }

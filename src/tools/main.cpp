@@ -83,7 +83,14 @@ int dispatch(arguments args, bool json) {
   auto const first = args.front();
   arguments const rest(args.begin() + 1, args.end());
   auto const topic = std::ranges::find_if_not(rest, is_json);
-  if (first == "--version") return print_version(json);
+  bool const is_version = first == "--version";
+  if (is_version || is_help(first)) {
+    auto const more = topic == rest.end() || is_version ? topic : topic + 1;
+    if (auto const stray = std::find_if_not(more, rest.end(), is_json); stray != rest.end())
+      throw error(errc::invalid_argument, fmt::format("\"{}\" is too much: hocket {}", *stray,
+                                                      is_version ? "--version" : "help COMMAND"));
+  }
+  if (is_version) return print_version(json);
   if (is_help(first))
     return print(json, "help", topic == rest.end() ? overview() : find(*topic).help()), 0;
   auto const& chosen = find(first);

@@ -106,6 +106,7 @@ TEST_CASE("neighbours are pairs of lines, the closest first") {
 
 TEST_CASE("help explains every option") {
   auto const help = embed_says("--help");
+  CHECK(embed_says("-h").output == help.output);
   CHECK(help.status == 0);
   for (char const* const option :
        {"--cp", "--pp", "--in-flight", "--model", "--tiny", "--neighbours", "FILE", "get_model.sh"})
@@ -123,6 +124,8 @@ TEST_CASE("options that make no run are refused with their values") {
   has(refused("--tiny --cp two x"), "two");
   has(refused("--tiny --cp 99999999999999999999 x"), "99999999999999999999");
   has(refused("--tiny --cp '' x"), "--cp");
+  has(refused("--tiny -x"), "-x is no option; a FILE of that name is ./-x");
+  has(refused("--tiny -- -x"), "./-x");
   has(refused("--tiny ''"), "FILE: its name is empty");
   has(refused("--model '' x"), "--model: the directory's name is empty");
   has(refused("--tiny --what x"), "--what");
@@ -141,6 +144,17 @@ TEST_CASE("text that cannot be read is refused with its name, line and byte") {
     has(refused(grid + "'" + here + "/none'"), "cannot read " + here + "/none: No such file");
     has(refused(grid + "'" + here + "'"), "cannot read " + here + ": Is a directory");
   }
+}
+
+TEST_CASE("a tiny model that has no place is refused with the place") {
+  auto const nowhere = hocket::test::run_program("TMPDIR=/nowhere '" HOCKET_EMBED
+                                                 "' --tiny /dev/null 2>&1 >/dev/null");
+  CHECK(nowhere.status == 2);
+  has(nowhere.output, "no directory for temporary files (TMPDIR): ");
+  auto const refusing =
+      hocket::test::run_program("TMPDIR=/proc '" HOCKET_EMBED "' --tiny /dev/null 2>&1 >/dev/null");
+  CHECK(refusing.status == 2);
+  has(refusing.output, "cannot make a directory in /proc: ");
 }
 
 TEST_CASE("a model that is missing or damaged is refused with what is wrong") {
