@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Hocket authors
 # Target hocket_docs: the reference of the public headers, if doxygen is there. A public entity
-# without documentation and a comment that doxygen cannot follow are errors; test `docs` makes it so.
+# without documentation and a comment that doxygen cannot follow are errors; test `docs` runs it.
 find_package(Doxygen QUIET)
 if(NOT DOXYGEN_FOUND)
   message(STATUS "hocket: doxygen: not found, no target hocket_docs")
