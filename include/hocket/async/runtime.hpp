@@ -40,8 +40,11 @@ class runtime_options {
     thread_ = wanted;
     return *this;
   }
+  /// @{
+  /// What was set, or its default.
   [[nodiscard]] hocket::clock const& clock() const noexcept { return *clock_; }
   [[nodiscard]] bool thread() const noexcept { return thread_; }
+  /// @}
 
  private:
   hocket::clock const* clock_ = &hocket::clock::steady();
@@ -52,7 +55,9 @@ class runtime_options {
 /// thread and no deadlines any more. Copyable; any thread may call.
 class runtime_handle {
  public:
+  /// @cond
   explicit runtime_handle(std::shared_ptr<detail::runtime_core> c) noexcept : core_(std::move(c)) {}
+  /// @endcond
 
   /// True while a thread drives the sources: then work may be left to it.
   [[nodiscard]] bool has_thread() const noexcept;
@@ -79,6 +84,7 @@ class runtime_handle {
 /// One per process by default; tests make their own. Any thread may call.
 class runtime {
  public:
+  /// Starts its thread unless the options say otherwise.
   explicit runtime(runtime_options const& options = runtime_options());
   /// Stops the thread. Operations still pending keep their state; their deadlines fall away.
   ~runtime();
@@ -88,9 +94,13 @@ class runtime {
   /// The process's runtime, made at first use.
   [[nodiscard]] static runtime& process();
 
+  /// What the deadlines of its operations are measured by.
   [[nodiscard]] hocket::clock const& clock() const noexcept;
+  /// What groups and engines hold on to.
   [[nodiscard]] runtime_handle handle() const noexcept { return runtime_handle(core_); }
+  /// @cond
   [[nodiscard]] detail::timer_queue& timers() noexcept;
+  /// @endcond
   /// One turn on this thread: fires due deadlines, asks each source once. True: there is more.
   /// Does nothing if another thread is at it.
   bool poll();

@@ -37,13 +37,17 @@ class seeded_context : public boost::asio::execution_context {
  public:
   class executor_type;
 
+  /// Equal seeds draw equally.
   explicit seeded_context(std::uint64_t seed);
   ~seeded_context();
 
+  /// Handlers on it run in `run()`, in the order of the draws.
   [[nodiscard]] executor_type get_executor() noexcept;
   /// A runtime without a thread on the virtual clock.
   [[nodiscard]] runtime& get_runtime() noexcept { return runtime_; }
+  /// The virtual time.
   [[nodiscard]] clock const& get_clock() const noexcept { return clock_; }
+  /// For the message of a failed test: the run replays from it.
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
   /// Done when that much virtual time has passed.
@@ -84,6 +88,7 @@ class seeded_context : public boost::asio::execution_context {
 /// Queues functions on its context; never runs one inside `execute`.
 class seeded_context::executor_type {
  public:
+  /// @cond
   explicit executor_type(seeded_context& c) noexcept : context_(&c) {}
 
   template <class F>
@@ -112,6 +117,7 @@ class seeded_context::executor_type {
   friend bool operator!=(executor_type const& a, executor_type const& b) noexcept {
     return !(a == b);
   }
+  /// @endcond
 
  private:
   seeded_context* context_;

@@ -81,6 +81,7 @@ class endpoint {
 class engine {
  public:
   virtual ~engine() = default;
+  /// "local": for messages and for `world::engine_name`.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Done when all members have joined. `home`: where its waits are delivered.
   [[nodiscard]] virtual work<std::shared_ptr<endpoint>> join(group_spec spec, detail::port_ptr home,
