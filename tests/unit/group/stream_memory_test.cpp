@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <hocket/async/stream.hpp>
-#include <tuple>
+#include <memory>
 #include <vector>
 
 #include "virtual_world.hpp"
@@ -77,31 +77,39 @@ TEST_CASE("memory of a cancelled operation stays with it until the engine has le
   CHECK(equal(reused, tensor::full(dtype::f32, {length}, -1)));
 }
 
-TEST_CASE("two streams, two groups: each sees its own results in its own order") {
+TEST_CASE("64 operations of 8 streams on one thread end in the order of each stream") {
+  constexpr int streams = 8;
+  constexpr int rounds = 8;
   boost::asio::io_context worker;
-  host_stream first(worker.get_executor());
-  host_stream second(worker.get_executor());
+  std::vector<std::unique_ptr<host_stream>> all;
+  std::vector<std::vector<float>> seen(streams);
   virtual_world v(2);
-  auto const a = v.group(0).channel(1);
-  auto const b = v.group(0).channel(2);
-  std::vector<float> seen;
-  for (int round = 0; round < 3; ++round) {
-    for (auto const& [stream, g, add] :
-         {std::tuple(&first, &a, 10.0F), std::tuple(&second, &b, 20.0F)}) {
+  for (int i = 0; i < streams; ++i)
+    all.push_back(std::make_unique<host_stream>(worker.get_executor()));
+  for (int round = 0; round < rounds; ++round)
+    for (int i = 0; i < streams; ++i) {
+      auto& stream = *all[static_cast<std::size_t>(i)];
+      auto const g = v.group(0).channel(static_cast<std::uint64_t>(i + 1));
       auto const t = tensor::zeros(dtype::f32, {3});
       auto* const x = t.data<float>();
-      auto const value = add + static_cast<float>(round);
-      stream->enqueue([x, value] { x[2] = value; });
+      auto const value = static_cast<float>(10 * i + round);
+      stream.enqueue([x, value] { x[2] = value; });
+      auto const sum = g.all_reduce(t, reduction::sum, op_options().after(stream));
+      sum.wait_on(stream);
+      auto& list = seen[static_cast<std::size_t>(i)];
+      stream.enqueue([t, &list] { list.push_back(t.const_data<float>()[2]); });
     }
-  }
-  // The peer calls the second channel's operations first.
-  for (std::uint64_t c : {2U, 1U})
-    for (int round = 0; round < 3; ++round)
-      v.group(1).channel(c).all_reduce(tensor::full(dtype::f32, {3}, 1));
+  // The peer calls the last channel's operations first.
+  for (int i = streams; i-- > 0;)
+    for (int round = 0; round < rounds; ++round)
+      v.group(1)
+          .channel(static_cast<std::uint64_t>(i + 1))
+          .all_reduce(tensor::full(dtype::f32, {3}, 1000));
   worker.run();
-  std::vector<float> low;
-  std::vector<float> high;
-  for (float const x : seen) (x < 15 ? low : high).push_back(x);
-  CHECK(low == std::vector<float>{11, 12, 13});
-  CHECK(high == std::vector<float>{21, 22, 23});
+  for (int i = 0; i < streams; ++i) {
+    auto const& list = seen[static_cast<std::size_t>(i)];
+    REQUIRE(list.size() == rounds);
+    for (int round = 0; round < rounds; ++round)
+      CHECK(list[static_cast<std::size_t>(round)] == static_cast<float>(1000 + 10 * i + round));
+  }
 }
