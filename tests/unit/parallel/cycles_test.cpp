@@ -146,8 +146,7 @@ TEST_CASE("a state that is never destroyed ends with its world") {
   CHECK(detail::group_core::live() == open);
 }
 
-TEST_CASE(
-    "an initialisation that a rank comes to an hour late has failed on all, by its deadline") {
+TEST_CASE("an initialisation past its deadline has failed for all, for who comes later at once") {
   seeded_context ctx(3);
   local_world ranks(ctx.get_executor(), 4, local_world_options().runtime(ctx.get_runtime()));
   ranks.spawn([&](world w) { return one_comes_too_late(w, ctx); });
