@@ -150,28 +150,38 @@ void check_tensor(tensor const& t, char const* what) {
                                                to_string(t.device())));
 }
 
+void check_output(tensor const& out) {
+  if (!out.overlaps_itself()) return;
+  throw error(
+      errc::invalid_argument,
+      fmt::format("the strides of output {} give several elements one address", brief(out)));
+}
+
 void check_supported(calling const& c, op_kind kind, dtype type, reduction red) {
   if (c.group.endpoint->supports(kind, type, red)) return;
   throw error(errc::unsupported, fmt::format("{} of {} ({}) is not supported by this engine",
                                              name_of(kind), name_of(type), name_of(red)));
 }
 
-void check_aliasing(tensor const& in, tensor const& out, split_plan const* plan, int part) {
-  if (!in.defined() || !out.defined() || !in.overlaps(out)) return;
-  if (plan != nullptr && in.ndim() == out.ndim() && in.shares_storage(out)) {
-    auto const pieces = plan->pieces(part);
+void check_aliasing(tensor const& part, tensor const& whole, split_plan const* plan, int rank) {
+  if (!part.defined() || !whole.defined() || !part.overlaps(whole)) return;
+  if (plan == nullptr)
+    throw error(errc::invalid_argument,
+                fmt::format("input {} overlaps output {}", brief(part), brief(whole)));
+  if (part.ndim() == whole.ndim() && part.shares_storage(whole)) {
+    auto const pieces = plan->pieces(rank);
     if (pieces.size() == 0) return;
-    if (pieces.size() == 1 && pieces[0].length == plan->part_size(part)) {
-      auto const own =
-          out.slice(static_cast<std::int64_t>(plan->dim()), pieces[0].full_start, pieces[0].length);
-      if (own.storage_offset() == in.storage_offset() && own.shape() == in.shape() &&
-          std::ranges::equal(own.strides(), in.strides()))
+    if (pieces.size() == 1 && pieces[0].length == plan->part_size(rank)) {
+      auto const own = whole.slice(static_cast<std::int64_t>(plan->dim()), pieces[0].full_start,
+                                   pieces[0].length);
+      if (own.storage_offset() == part.storage_offset() && own.shape() == part.shape() &&
+          std::ranges::equal(own.strides(), part.strides()))
         return;
     }
   }
   throw error(errc::invalid_argument,
-              fmt::format("input {} overlaps output {} but is not exactly rank {}'s part of it",
-                          brief(in), brief(out), part));
+              fmt::format("part {} overlaps the whole {} but is not exactly rank {}'s part of it",
+                          brief(part), brief(whole), rank));
 }
 
 void check_in_place(tensor const& in, tensor const& out) {

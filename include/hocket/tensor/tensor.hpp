@@ -145,6 +145,9 @@ class tensor {
   }
   /// Whether the address ranges from first to last element meet; interleaved views count.
   [[nodiscard]] bool overlaps(tensor const& other) const noexcept;
+  /// Whether two indices may mean one address, as in a view with a stride of 0 (strides that
+  /// interleave count). Such a tensor can be read; writing to it is errc::invalid_argument.
+  [[nodiscard]] bool overlaps_itself() const noexcept;
 
   // --- views and copies ---
   /// A view of `length` indices of one dimension, from `start`; `errc::invalid_argument` where some
