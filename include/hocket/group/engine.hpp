@@ -20,7 +20,9 @@ class endpoint;
 /// What a member says to join a group.
 struct group_spec {
   std::string name;  ///< equal on all members
+  /// Counts the memberships of one group.
   std::uint64_t epoch = 0;
+  /// In group order, equal on all members.
   rank_group members;
   group_rank rank;                                    ///< this member's place
   clock::duration deadline = clock::duration::max();  ///< for joining, and then for operations
@@ -29,8 +31,8 @@ struct group_spec {
 /// A group that a member has got into.
 struct membership {
   membership() = default;
-  group_spec spec;
-  std::shared_ptr<endpoint> at;
+  group_spec spec;               ///< of the group, with the member's place
+  std::shared_ptr<endpoint> at;  ///< the member's end of it
 };
 
 /// One rank's end of one group, as an engine provides it. Any thread may call.
