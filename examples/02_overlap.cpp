@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <hocket/hocket.hpp>
+#include <utility>
 
 namespace asio = boost::asio;
 using clock_type = std::chrono::steady_clock;

@@ -2,10 +2,12 @@
 // SPDX-FileCopyrightText: The Hocket authors
 // A request travels as an object: rank 0 has it, every rank gets it, tensors included.
 #include <boost/asio/io_context.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <hocket/hocket.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace asio = boost::asio;

@@ -5,8 +5,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <hocket/hocket.hpp>
+#include <utility>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;

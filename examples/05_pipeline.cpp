@@ -3,6 +3,7 @@
 // Three pipeline stages, five microbatches of different sizes: each stage takes the next one as
 // soon as it has handed the last one on, and shapes travel with the data.
 #include <boost/asio/io_context.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <hocket/hocket.hpp>
 

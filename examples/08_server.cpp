@@ -2,16 +2,24 @@
 // SPDX-FileCopyrightText: The Hocket authors
 // A server of three ranks: rank 0 accepts requests, all ranks work on each, several are under way
 // at once. A request is a coroutine with a channel of its own.
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <hocket/hocket.hpp>
 #include <iterator>
+#include <optional>
+#include <span>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace asio = boost::asio;
 using asio::ip::tcp;

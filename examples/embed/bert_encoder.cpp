@@ -4,10 +4,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <hocket/detail/assert.hpp>
 #include <hocket/error.hpp>
+#include <system_error>
 
 namespace embed {
+namespace {
+
+// As the names of the tensors say: the number of the last layer and one more.
+std::size_t layers_held(safetensors_file const& file) {
+  constexpr std::string_view prefix = "encoder.layer.";
+  std::size_t held = 0;
+  for (auto const& [name, tensor] : file.tensors()) {
+    if (!name.starts_with(prefix)) continue;
+    std::uint32_t layer = 0;
+    char const* const end = name.data() + name.size();
+    if (std::from_chars(name.data() + prefix.size(), end, layer).ec == std::errc())
+      held = std::max(held, std::size_t{layer} + 1);
+  }
+  return held;
+}
+
+}  // namespace
 
 bert_model::bert_model(std::filesystem::path const& directory)
     : config_(read_bert_config(directory)),
@@ -17,6 +38,12 @@ bert_model::bert_model(std::filesystem::path const& directory)
     throw hocket::error(hocket::errc::corrupt,
                         fmt::format("{}: {} pieces in vocab.txt, {} word vectors in the model",
                                     directory.string(), tokeniser_.size(), config_.vocabulary));
+  // Without this, a model of too few layers would run, and compute something else.
+  if (auto const held = layers_held(*file_); held != config_.layers)
+    throw hocket::error(hocket::errc::corrupt,
+                        fmt::format("{}: num_hidden_layers is {} in config.json, but "
+                                    "model.safetensors holds {} layers",
+                                    directory.string(), config_.layers, held));
 }
 
 void layer_scratch::fit(bert_config const& config, attention_shape const& shape) {

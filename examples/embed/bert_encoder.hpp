@@ -20,7 +20,8 @@ namespace embed {
 class bert_model {
  public:
   /// Throws `hocket::error` as the readers of the single files do, or `errc::corrupt` if the
-  /// tokeniser has more pieces than the model has word vectors.
+  /// tokeniser has more pieces than the model has word vectors or the weights are those of another
+  /// number of layers than the configuration says.
   explicit bert_model(std::filesystem::path const& directory);
 
   [[nodiscard]] bert_config const& config() const noexcept { return config_; }

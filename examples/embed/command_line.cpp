@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <hocket/error.hpp>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "model_directory.hpp"
@@ -43,7 +44,8 @@ po::options_description visible_options() {
 }
 
 bool is_number(std::string const& text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  auto const digits = text.substr(text.starts_with('-') ? 1 : 0);
+  return !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
 }
 
 // "--neighbours" as "--neighbours=10", and "--neighbours 5" as "--neighbours=5": the parser would
@@ -51,7 +53,7 @@ bool is_number(std::string const& text) {
 std::vector<std::string> arguments(int argc, char const* const* argv) {
   std::vector<std::string> args;
   for (int i = 1; i < argc; ++i) {
-    args.emplace_back(argv[i]);
+    args.emplace_back(std::string_view(argv[i]) == "-h" ? "--help" : argv[i]);
     if (args.back() != "--neighbours") continue;
     bool const has_value = i + 1 < argc && is_number(argv[i + 1]);
     args.back() += fmt::format("={}", has_value ? argv[++i] : pairs_default);
@@ -103,7 +105,11 @@ command_line parse_command_line(int argc, char const* const* argv) try {
   if (values.count("in-flight") != 0)
     line.in_flight = static_cast<std::size_t>(in_range(values, "in-flight", 1, in_flight_max));
   line.tiny = values["tiny"].as<bool>();
-  if (values.count("model") != 0) line.model = values["model"].as<std::string>();
+  if (values.count("model") != 0) {
+    line.model = values["model"].as<std::string>();
+    if (line.model.empty())
+      throw hocket::error(hocket::errc::invalid_argument, "--model: the directory's name is empty");
+  }
   if (line.tiny && !line.model.empty())
     throw hocket::error(
         hocket::errc::invalid_argument,
@@ -118,6 +124,11 @@ command_line parse_command_line(int argc, char const* const* argv) try {
         hocket::errc::invalid_argument,
         fmt::format("one FILE is needed (- is standard input), not {}", files.size()));
   line.file = files.front();
+  if (line.file.empty())
+    throw hocket::error(hocket::errc::invalid_argument, "FILE: its name is empty");
+  if (line.file.starts_with('-') && line.file != "-")
+    throw hocket::error(hocket::errc::invalid_argument,
+                        fmt::format("{0} is no option; a FILE of that name is ./{0}", line.file));
   return line;
 } catch (po::error const& e) {
   throw hocket::error(hocket::errc::invalid_argument, e.what());
@@ -137,7 +148,9 @@ std::string help_text() {
          "\nThe model is all-MiniLM-L6-v2, which get_model.sh (beside this program's source)\n"
          "fetches. It is looked for in $HOCKET_EMBED_MODEL, else in\n  " +
          model_directory().string() +
-         "\n\nexit status: 0, or 2 after an error, which is told on stderr\n"
+         "\n\nexit status: 0, or 2 after an error, which is told on stderr; SIGINT and SIGTERM "
+         "end\n"
+         "the program between two lines of its output\n"
          "example: hocket-embed --cp 2 --pp 2 --neighbours demo.txt\n";
 }
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Hocket authors
 // hocket-embed: cp * pp ranks of one process compute the embeddings of a file's sentences.
 #include <fmt/format.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "command_line.hpp"
 #include "embed_rank.hpp"
 #include "model_directory.hpp"
+#include "standard_streams.hpp"
 #include "terminal.hpp"
 #include "tiny_model.hpp"
 
@@ -30,10 +32,17 @@ namespace asio = boost::asio;
 class tiny_directory {
  public:
   tiny_directory() {
-    std::string name = (std::filesystem::temp_directory_path() / "hocket-embed-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw hocket::error(boost::system::error_code(errno, boost::system::system_category()),
-                          fmt::format("cannot make the directory {}", name));
+    std::error_code missing;
+    auto const where = std::filesystem::temp_directory_path(missing);
+    if (missing)
+      throw hocket::error(
+          missing, fmt::format("no directory for temporary files (TMPDIR): {}", missing.message()));
+    std::string name = (where / "hocket-embed-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      boost::system::error_code const code(errno, boost::system::system_category());
+      throw hocket::error(
+          code, fmt::format("cannot make a directory in {}: {}", where.string(), code.message()));
+    }
     path_ = name;
     embed::write_tiny_model(path_, embed::tiny_model_options());
   }
@@ -51,8 +60,7 @@ class tiny_directory {
 
 std::shared_ptr<embed::bert_model const> open_model(embed::command_line const& line) {
   if (line.tiny) {
-    fmt::print(stderr,
-               "hocket-embed: a tiny model with random weights: the vectors mean nothing\n");
+    embed::complain("hocket-embed: a tiny model with random weights: the vectors mean nothing\n");
     tiny_directory const directory;  // the model keeps its file mapped
     return std::make_shared<embed::bert_model const>(directory.path());
   }
@@ -109,15 +117,22 @@ void run_in_this_process(embed::command_line const& line) {
 
 int main(int argc, char** argv) {
   try {
+    embed::open_standard_streams();
     embed::command_line const line = embed::parse_command_line(argc, argv);
     if (line.help) {
-      fmt::print("{}", embed::help_text());
+      embed::write_output(embed::help_text());
+      embed::flush_output();
     } else {
       run_in_this_process(line);
     }
     return 0;
   } catch (std::exception const& e) {
-    fmt::print(stderr, "hocket-embed: {}\n", e.what());
-    return 2;
+    embed::complain(fmt::format("hocket-embed: {}\n", e.what()));
   }
+  if (int const signal = embed::remembered_signal(); signal != 0) {
+    std::fflush(stdout);
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);  // whoever started this program sees what ended it
+  }
+  return 2;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -45,6 +46,10 @@ class safetensors_file {
                                            std::span<std::int64_t const> shape) const;
 
   [[nodiscard]] std::size_t size() const noexcept { return tensors_.size(); }
+  /// By name.
+  [[nodiscard]] std::map<std::string, stored_tensor, std::less<>> const& tensors() const noexcept {
+    return tensors_;
+  }
   [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
 
  private:

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
-#include <cstdio>
+#include <atomic>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace embed {
 
 /// Reads sentences from a file, prints what the command line asks for on standard output and the
-/// figures on standard error.
+/// figures on standard error. SIGINT and SIGTERM end it between two vectors, as an error on rank 0.
 class terminal final : public client {
  public:
   explicit terminal(command_line const& line) : line_(line) {}
@@ -28,6 +29,7 @@ class terminal final : public client {
 
   command_line const& line_;
   std::vector<std::string> sentences_;
+  std::atomic<std::size_t> done_ = 0;           // read where tokens are made
   std::vector<std::vector<float>> embeddings_;  // kept only to find neighbours
 };
 

@@ -37,7 +37,9 @@ enum class errc {
   out_of_memory,         ///< an allocation failed
 };
 
+/// The category of `errc`. A message of it is the name of the code: "timed_out".
 [[nodiscard]] boost::system::error_category const& hocket_category() noexcept;
+/// Lets an `errc` stand where an `error_code` is asked for.
 [[nodiscard]] boost::system::error_code make_error_code(errc e) noexcept;
 
 /// The code of a cancelled wait; equal to `boost::asio::error::operation_aborted`.
@@ -47,8 +49,12 @@ enum class errc {
 /// and call site where they are known, what was wrong, and what would have been right.
 class error : public boost::system::system_error {
  public:
+  /// @{
+  /// `story` becomes `what()`, word for word.
   error(boost::system::error_code code, std::string story);
   error(errc code, std::string story);
+  /// @}
+  /// The story alone, without the message of the code.
   [[nodiscard]] char const* what() const noexcept override { return story_.c_str(); }
 
  private:

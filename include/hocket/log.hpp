@@ -8,6 +8,7 @@
 
 namespace hocket {
 
+/// From the most talkative to none at all.
 enum class log_level { debug, info, warning, error, off };
 
 /// Receives one complete line without its end. Called from any thread, one call at a time.
@@ -16,6 +17,7 @@ using log_sink = std::function<void(log_level, std::string_view)>;
 /// The least level that is reported. Quiet by default: `warning`, or what `HOCKET_LOG`
 /// (debug, info, warning, error, off) says when the process starts.
 [[nodiscard]] log_level log_threshold() noexcept;
+/// For all threads, from their next line on.
 void set_log_threshold(log_level level) noexcept;
 
 /// Replaces the sink; an empty one restores the default, which writes to stderr.

@@ -31,6 +31,13 @@ void join_all::start(op_base& whole, std::span<op_ref const> children, std::span
   }
 }
 
+bool join_all::drive() {
+  bool driven = false;
+  for (auto const& l : links_)
+    if (l.child != nullptr && !l.child->settled()) driven |= l.child->drive();
+  return driven;
+}
+
 void join_all::child_settled(continuation* c) noexcept {
   auto* const l = static_cast<link*>(c);
   l->run = &child_finished;

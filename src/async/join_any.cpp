@@ -26,6 +26,13 @@ void join_any::start(op_base& whole, std::span<op_ref const> children, std::span
   }
 }
 
+bool join_any::drive() {
+  bool driven = false;
+  for (auto const& l : links_)
+    if (l.child != nullptr && !l.child->settled()) driven |= l.child->drive();
+  return driven;
+}
+
 void join_any::child_settled(continuation* c) noexcept {
   auto* const l = static_cast<link*>(c);
   op_ref const whole(l->any->whole_, false);

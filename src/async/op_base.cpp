@@ -181,6 +181,7 @@ void op_base::abort_one(waiter* w, std::uint32_t id) {
       auto* const candidate = static_cast<waiter*>(static_cast<op_hook*>(h));
       if (candidate != w || candidate->id != id) continue;  // w may be long gone
       candidate->aborted = true;
+      if (hold_waits_ && !finished()) break;  // told so when the buffers are free
       port* const home = candidate->home;
       if (claim(candidate)) kick = home;
       break;

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <hocket/async/detail/op_base.hpp>
 #include <hocket/async/detail/port.hpp>
+#include <hocket/async/seeded_context.hpp>
 #include <optional>
 #include <utility>
 
@@ -25,21 +26,21 @@ constexpr int handlers_a_turn = 64;
 constexpr auto time_a_turn = std::chrono::microseconds(200);
 constexpr int handlers_a_look = 4;  // at the clock
 
-// Looks at the clock only in turns of several handlers, and only where no other turn is posted
-// before each handler anyhow: a seeded context must not depend on how long things take.
+// Looks at the clock only in turns of several handlers, and only in an io_context, whose sockets
+// and timers wait for the turn's end: a seeded context must not depend on how long things take.
 class turn {
  public:
-  explicit turn(bool crowded) noexcept : crowded_(crowded) {}
+  explicit turn(bool timed) noexcept : timed_(timed) {}
   [[nodiscard]] bool is_over() {
     if (count_ == handlers_a_turn) return true;
-    if (count_++ % handlers_a_look != 0 || count_ == 1 || crowded_) return false;
+    if (count_++ % handlers_a_look != 0 || count_ == 1 || !timed_) return false;
     auto const now = std::chrono::steady_clock::now();
     if (begin_ == std::chrono::steady_clock::time_point()) begin_ = now;
     return now - begin_ > time_a_turn;
   }
 
  private:
-  bool crowded_;
+  bool timed_;
   int count_ = 0;
   std::chrono::steady_clock::time_point begin_;
 };
@@ -85,7 +86,7 @@ struct slot_allocator {
 template <class Ex>
 class port_on final : public port {
  public:
-  port_on(Ex ex, bool crowded) : port(ex, crowded), concrete_(std::move(ex)) {}
+  port_on(Ex ex, bool timed) : port(ex, timed), concrete_(std::move(ex)) {}
 
  private:
   void post_drain() override {
@@ -110,13 +111,13 @@ class port_on final : public port {
 port_ptr make_port(asio::any_io_executor const& ex) {
   using io = asio::io_context::executor_type;
   using pool = asio::thread_pool::executor_type;
-  if (auto const* p = ex.target<io>()) return new port_on<io>(*p, false);
-  if (auto const* p = ex.target<pool>()) return new port_on<pool>(*p, true);
+  if (auto const* p = ex.target<io>()) return new port_on<io>(*p, true);
+  if (auto const* p = ex.target<pool>()) return new port_on<pool>(*p, false);
   if (auto const* p = ex.target<asio::strand<asio::any_io_executor>>())
     return make_port(p->get_inner_executor());
   if (auto const* p = ex.target<asio::strand<io>>()) return make_port(p->get_inner_executor());
   if (auto const* p = ex.target<asio::strand<pool>>()) return make_port(p->get_inner_executor());
-  return new port_on<asio::any_io_executor>(ex, true);
+  return new port_on<asio::any_io_executor>(ex, false);
 }
 
 // One port a context. An execution_context has no RTTI: its base executor comes from a caller's.
@@ -191,13 +192,25 @@ asio::any_io_executor executor_of(port const* home) {
   return home->executor();
 }
 
+bool runs_here(port const* home) noexcept {
+  if (home == nullptr || home->closed()) return false;
+  auto const& ex = home->executor();
+  if (auto const* p = ex.target<asio::io_context::executor_type>())
+    return p->running_in_this_thread();
+  if (auto const* p = ex.target<asio::thread_pool::executor_type>())
+    return p->running_in_this_thread();
+  if (auto const* p = ex.target<seeded_context::executor_type>())
+    return p->running_in_this_thread();
+  return false;
+}
+
 port_ptr port_of(asio::any_io_executor const& ex) {
   if (!ex) return nullptr;
   if (is_system(ex)) return system_port();
   return asio::use_service<delivery>(asio::query(ex, asio::execution::context)).on(ex);
 }
 
-port::port(asio::any_io_executor ex, bool crowded) : executor_(std::move(ex)), crowded_(crowded) {}
+port::port(asio::any_io_executor ex, bool timed) : executor_(std::move(ex)), timed_(timed) {}
 
 bool port::add(waiter* w) noexcept {
   std::lock_guard const lock(lock_);
@@ -229,41 +242,35 @@ void port::drop(waiter* w) noexcept {
   if (!closed() && --count_ == 0) hold(false);
 }
 
-void port::repost(std::unique_lock<spin_lock>& lock) {
-  if (crowded_ && std::exchange(posted_, true)) return;
+void port::post_next(std::unique_lock<spin_lock>& lock) {
+  if (std::exchange(posted_, true)) return;
   lock.unlock();
   post_drain();
 }
 
+// The next turn is posted before a handler runs, unless one is: another thread of the context takes
+// the handlers behind one that blocks. With one thread that is one post a turn, which is needed at
+// its end anyhow or finds nothing to do.
 void port::run_drain() {
   std::unique_lock lock(lock_);
-  auto const me = std::this_thread::get_id();
-  crowded_ |= std::exchange(last_, me) != me && drained_;
-  drained_ = true;
-  if (crowded_) posted_ = false;  // another thread may take the next handler while this one runs
-  for (turn this_turn(crowded_); ready_.linked();) {
-    if (this_turn.is_over()) return repost(lock);
+  posted_ = false;
+  for (turn this_turn(timed_); ready_.linked();) {
+    if (this_turn.is_over()) return post_next(lock);
     auto* const w = static_cast<waiter*>(static_cast<port_hook*>(ready_.next));
     static_cast<port_hook*>(w)->unlink();
     if (--count_ == 0) hold(false);
-    bool const again = crowded_ && ready_.linked() && !std::exchange(posted_, true);
-    lock.unlock();
-    if (again) post_drain();
+    if (ready_.linked()) post_next(lock);
+    if (lock.owns_lock()) lock.unlock();
     try {
       w->run(w, true);
     } catch (...) {
       // The handler's exception leaves run(); the handlers behind it must not be lost.
       lock.lock();
-      if (ready_.linked()) {
-        repost(lock);
-      } else if (!crowded_) {
-        posted_ = false;
-      }
+      if (ready_.linked()) post_next(lock);
       throw;
     }
     lock.lock();
   }
-  if (!crowded_) posted_ = false;
 }
 
 void port::close() noexcept {

@@ -22,6 +22,11 @@ clock const& clock::steady() noexcept {
 }
 
 namespace detail {
+namespace {
+thread_local bool is_progress_thread = false;
+}
+
+bool on_progress_thread() noexcept { return is_progress_thread; }
 
 class runtime_core : public std::enable_shared_from_this<runtime_core> {
  public:
@@ -33,7 +38,10 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     });
     if (!options_.thread()) return;
     running_.store(true, std::memory_order_release);
-    thread_ = std::thread([this] { loop(); });
+    thread_ = std::thread([this] {
+      is_progress_thread = true;
+      loop();
+    });
     pthread_setname_np(thread_.native_handle(), "hocket-progress");
   }
   void stop() noexcept {
@@ -53,6 +61,11 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   }
 
   hocket::clock const& clock() const noexcept { return options_.clock(); }
+  bool drive() noexcept {
+    if (has_thread() || timers_->closed()) return false;
+    poll();
+    return true;
+  }
   bool has_thread() const noexcept { return running_.load(std::memory_order_acquire); }
   timer_queue& timers() noexcept { return *timers_; }
 
@@ -162,6 +175,7 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
 }  // namespace detail
 
 bool runtime_handle::has_thread() const noexcept { return core_->has_thread(); }
+bool runtime_handle::drive() const noexcept { return core_->drive(); }
 void runtime_handle::attach(progress_source& source) const { core_->attach(source); }
 void runtime_handle::detach(progress_source& source) const noexcept { core_->detach(source); }
 void runtime_handle::wake() const noexcept { core_->wake(); }

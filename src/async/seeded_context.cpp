@@ -49,6 +49,13 @@ bool seeded_context::pass_time() {
 }
 
 std::size_t seeded_context::run() {
+  struct running {
+    std::atomic<std::thread::id>& runner;
+    std::thread::id const before;
+    explicit running(std::atomic<std::thread::id>& r)
+        : runner(r), before(r.exchange(std::this_thread::get_id())) {}
+    ~running() { runner.store(before); }
+  } const mark(runner_);
   std::size_t count = 0;
   for (;;) {
     while (!ready_.empty()) {

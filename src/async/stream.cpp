@@ -13,7 +13,8 @@ namespace hocket {
 
 work<> event::wait() const {
   struct relay final : detail::op_state<void>, detail::continuation {
-    explicit relay(detail::op_ref of) : op_state<void>(of->home()), source(std::move(of)) {
+    explicit relay(detail::op_ref of)
+        : op_state<void>(of->home()), source(std::move(of)), followed(source.get()) {
       continuation::run = [](continuation* c) noexcept {
         boost::intrusive_ptr<relay> const self(static_cast<relay*>(c), false);
         auto const failure = self->source->engine_failure();
@@ -23,7 +24,9 @@ work<> event::wait() const {
     }
     std::monostate take() override { return {}; }
     void drop_value() noexcept override {}
+    bool drive() override { return followed.drive(); }
     detail::op_ref source;
+    detail::weak_op const followed;
   };
   if (!op_) return {};
   boost::intrusive_ptr<relay> r(new relay(op_), false);

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <hocket/async/promise.hpp>
@@ -43,25 +41,24 @@ signal_state::signal_state(port_ptr home) noexcept : op_state<void>(std::move(ho
 
 namespace {
 
+class following final : public signal_state {
+ public:
+  explicit following(op_base* op) : signal_state(op->home()), followed_(op) {}
+  [[nodiscard]] bool drive() override { return followed_.drive(); }
+
+ private:
+  weak_op const followed_;
+};
+
 // A handle without a result that follows a point in another op's life.
 work<void> follow(op_base* op, char const* what, void (op_base::*when)(continuation&)) {
   if (op == nullptr) return {};
-  boost::intrusive_ptr<signal_state> signal(new signal_state(op->home()), false);
+  boost::intrusive_ptr<following> signal(new following(op), false);
   signal->mutable_info().operation = what;
   signal->mutable_info().site = op->info().site;
   work<void> handle{op_ptr<void>(signal)};
   (op->*when)(*signal.detach());  // the reference is the continuation's
   return handle;
-}
-
-bool runs_here(port const* home) {
-  if (home == nullptr || home->closed()) return false;
-  auto const& ex = home->executor();
-  if (auto const* io = ex.target<boost::asio::io_context::executor_type>())
-    return io->running_in_this_thread();
-  if (auto const* pool = ex.target<boost::asio::thread_pool::executor_type>())
-    return pool->running_in_this_thread();
-  return false;
 }
 
 // A thread in get(). It sleeps until the op is settled and takes its continuation back when it
@@ -85,15 +82,23 @@ class blocked_thread final : public continuation {
     changed_.wait(lock, [this] { return settled_; });  // it is being called right now
   }
   bool wait_until(std::chrono::steady_clock::time_point end) {
+    auto nap = std::chrono::microseconds(0);
     while (!op_.settled() && op_.drive()) {
-      if (std::chrono::steady_clock::now() >= end) return op_.settled();
-      std::this_thread::yield();
+      auto const now = std::chrono::steady_clock::now();
+      if (now >= end) return op_.settled();
+      std::unique_lock lock(mutex_);
+      changed_.wait_until(lock, std::min(end, now + nap), [this] { return settled_; });
+      nap = std::min(nap + nap_step, nap_max);
     }
     std::unique_lock lock(mutex_);
     return changed_.wait_until(lock, end, [this] { return settled_; });
   }
 
  private:
+  // Between two turns of a thread that drives: hardly any at first, for it may move bytes.
+  static constexpr auto nap_step = std::chrono::microseconds(1);
+  static constexpr auto nap_max = std::chrono::microseconds(1000);
+
   op_base& op_;
   std::mutex mutex_;
   std::condition_variable changed_;

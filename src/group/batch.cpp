@@ -20,6 +20,7 @@ class batch_state final : public detail::op_state<std::vector<tensor>> {
         receives_(std::move(receives)),
         links_(children_.size()) {}
   void start() { join_.start(*this, children_, links_); }
+  [[nodiscard]] bool drive() override { return join_.drive(); }
 
   [[nodiscard]] std::vector<tensor> take() override {
     std::vector<tensor> got;

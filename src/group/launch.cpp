@@ -82,13 +82,16 @@ clock::duration set_limits(calling const& c, request& r) {
 }
 
 void take_leases(request& r, op_base& op) {
-  for (tensor const* t : {&r.in, &r.out})
-    if (t->defined() && t->is_unowned()) op.hold_waits_until_finished();
   if (r.in.defined()) r.reads = read_lease(r.in.storage());
   if (r.out.defined()) r.writes = write_lease(r.out.storage());
   for (auto const& t : r.attachments) r.attachment_reads.emplace_back(t.storage());
   for (auto const& p : r.parcels)
     for (auto const& t : p.tensors) r.attachment_reads.emplace_back(t.storage());
+
+  auto const is_unowned = [](auto const& lease) { return lease && lease.held()->is_unowned(); };
+  if (is_unowned(r.reads) || is_unowned(r.writes) ||
+      std::ranges::any_of(r.attachment_reads, is_unowned))
+    op.hold_waits_until_finished();
 }
 
 }  // namespace
@@ -130,11 +133,28 @@ void report_if_unseen(op_base const& op, request const& r) noexcept {
     r.of->reporter->report(op);
 }
 
+void hand_back(request& r, port* home) noexcept {
+  hand_back(r.in, home);
+  hand_back(r.out, home);
+  for (auto& t : r.attachments) hand_back(t, home);
+  r.attachments.clear();
+  for (auto& p : r.parcels)
+    for (auto& t : p.tensors) hand_back(t, home);
+  r.parcels.clear();
+}
+
 void check_tensor(tensor const& t, char const* what) {
   if (!t.defined()) throw error(errc::invalid_argument, fmt::format("{} is undefined", what));
   if (t.device().kind != device_kind::host)
     throw error(errc::unsupported, fmt::format("{} is on {}, this group moves host memory", what,
                                                to_string(t.device())));
+}
+
+void check_output(tensor const& out) {
+  if (!out.overlaps_itself()) return;
+  throw error(
+      errc::invalid_argument,
+      fmt::format("the strides of output {} give several elements one address", brief(out)));
 }
 
 void check_supported(calling const& c, op_kind kind, dtype type, reduction red) {
@@ -143,22 +163,25 @@ void check_supported(calling const& c, op_kind kind, dtype type, reduction red) 
                                              name_of(kind), name_of(type), name_of(red)));
 }
 
-void check_aliasing(tensor const& in, tensor const& out, split_plan const* plan, int part) {
-  if (!in.defined() || !out.defined() || !in.overlaps(out)) return;
-  if (plan != nullptr && in.ndim() == out.ndim() && in.shares_storage(out)) {
-    auto const pieces = plan->pieces(part);
+void check_aliasing(tensor const& part, tensor const& whole, split_plan const* plan, int rank) {
+  if (!part.defined() || !whole.defined() || !part.overlaps(whole)) return;
+  if (plan == nullptr)
+    throw error(errc::invalid_argument,
+                fmt::format("input {} overlaps output {}", brief(part), brief(whole)));
+  if (part.ndim() == whole.ndim() && part.shares_storage(whole)) {
+    auto const pieces = plan->pieces(rank);
     if (pieces.size() == 0) return;
-    if (pieces.size() == 1 && pieces[0].length == plan->part_size(part)) {
-      auto const own =
-          out.slice(static_cast<std::int64_t>(plan->dim()), pieces[0].full_start, pieces[0].length);
-      if (own.storage_offset() == in.storage_offset() && own.shape() == in.shape() &&
-          std::ranges::equal(own.strides(), in.strides()))
+    if (pieces.size() == 1 && pieces[0].length == plan->part_size(rank)) {
+      auto const own = whole.slice(static_cast<std::int64_t>(plan->dim()), pieces[0].full_start,
+                                   pieces[0].length);
+      if (own.storage_offset() == part.storage_offset() && own.shape() == part.shape() &&
+          std::ranges::equal(own.strides(), part.strides()))
         return;
     }
   }
   throw error(errc::invalid_argument,
-              fmt::format("input {} overlaps output {} but is not exactly rank {}'s part of it",
-                          brief(in), brief(out), part));
+              fmt::format("part {} overlaps the whole {} but is not exactly rank {}'s part of it",
+                          brief(part), brief(whole), rank));
 }
 
 void check_in_place(tensor const& in, tensor const& out) {

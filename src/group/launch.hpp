@@ -29,10 +29,13 @@ void submit(calling const& c, op_base& op, request& r);
 
 /// Throws unless `t` is a defined tensor that the engine can read or write.
 void check_tensor(tensor const& t, char const* what);
+/// Throws if several elements of an output have one address.
+void check_output(tensor const& out);
 /// Throws unless the engine supports it.
 void check_supported(calling const& c, op_kind kind, dtype type, reduction red = reduction::sum);
-/// Throws if two tensors share elements, except where `in` is exactly the member's part of `out`.
-void check_aliasing(tensor const& in, tensor const& out, split_plan const* plan, int part);
+/// Throws if two tensors share elements, except where `part` is exactly the member's part of
+/// `whole`. Without a plan they are an input and an output.
+void check_aliasing(tensor const& part, tensor const& whole, split_plan const* plan, int rank);
 /// Throws if two tensors share elements, except where they are the same.
 void check_in_place(tensor const& in, tensor const& out);
 /// A gather or scatter of one member.
@@ -50,6 +53,7 @@ boost::intrusive_ptr<Op> launch(calling const& c, op_kind kind, Fill fill) {
   describe_call(c, *op, r, kind);
   try {
     fill(r);
+    check_output(r.out);
   } catch (...) {
     r.local = failure_from(std::current_exception());
   }

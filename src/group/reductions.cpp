@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #include <fmt/format.h>
 
-#include <array>
 #include <hocket/tensor/copy.hpp>
 #include <utility>
 
-#include "algorithm/reduce.hpp"
 #include "launch.hpp"
 #include "parts.hpp"
+#include "tensor/scale.hpp"
 
 namespace hocket {
 namespace detail {
@@ -67,16 +66,12 @@ work<> reduce_when_disabled(char const* operation, tensor const& out, tensor con
     return failed_work<void>(
         errc::unsupported, operation,
         fmt::format("{} of {} is not supported", name_of(by.how()), name_of(in.dtype())), site);
-  tensor const scaled = in.clone();
-  std::array<std::byte const*, 1> const from{scaled.const_bytes()};
-  std::array<std::byte*, 1> const to{scaled.bytes()};
-  std::array<double, 1> const factors{by.factor()};
-  algorithm::reduce(by.how(), in.dtype(), from, to, in.numel(), factors);
+  tensor const multiplied = scaled(in, by.factor());
   if (out.defined() && out.shares_storage(in) && out.shape() == in.shape()) {
-    copy(out, scaled);
+    copy(out, multiplied);
     return make_ready_work();
   }
-  return copy_when_disabled(operation, out, scaled, site);
+  return copy_when_disabled(operation, out, multiplied, site);
 }
 
 }  // namespace

@@ -20,9 +20,10 @@ void request::complete(detail::failure f) noexcept {
   of->under_way.leave(in_window);
   writes.release();
   reads.release();
+  for (auto& l : attachment_reads) detail::hand_back(l.end(), last->home());
   attachment_reads.clear();
   ready = event();
-  in = tensor();  // the caller's handle keeps the result only
+  detail::hand_back(in, last->home());  // the caller's handle keeps the result only
   last->finish(std::move(f));
 }
 

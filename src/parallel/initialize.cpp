@@ -83,6 +83,8 @@ asio::awaitable<void> agree(attempt& a, std::int64_t kept_from) {
   auto all = tensor::empty(dtype::i64, shape(std::int64_t{n}, columns));
   op_options options;
   options.deadline(a.plan.timeout);
+  // Past the deadline of one rank the attempt is over for all: whoever comes later is told so.
+  co_await a.meeting.monitored_barrier(options);
   co_await a.meeting.all_gather(all, in, options);
 
   bool keep = kept_from >= 0;
@@ -144,7 +146,7 @@ asio::awaitable<void> carry_out(attempt& a) {
   // Nobody has the state before everybody can have it.
   op_options options;
   options.deadline(a.plan.timeout);
-  co_await a.meeting.barrier(options);
+  co_await a.meeting.monitored_barrier(options);
 }
 
 asio::awaitable<std::shared_ptr<parallel_core>> initialise(world w,
@@ -186,7 +188,8 @@ void decline_parallel(world const& w, error const& why, std::source_location sit
   auto const meeting = meeting_of(w, epoch);
   op_options const options;
   calling const c(*meeting.core(), meeting.channel_state(), options, site);
-  static_cast<void>(launch<signal_op>(c, op_kind::all_gather, [&why](request&) { throw why; }));
+  auto const fail = [&why](request&) { throw why; };
+  static_cast<void>(launch<signal_op>(c, op_kind::monitored_barrier, fail));
   meeting.close_channel();
 }
 

@@ -21,10 +21,18 @@ void expect_host(tensor const& t, char const* function) {
 
 namespace {
 
+void expect_writable(tensor const& dst, char const* function) {
+  detail::expect_host(dst, function);
+  if (dst.overlaps_itself())
+    throw error(errc::invalid_argument,
+                fmt::format("{} to {} whose strides give several elements one address", function,
+                            brief(dst)));
+}
+
 void check(tensor const& dst, tensor const& src) {
   if (dst.dtype() != src.dtype() || dst.shape() != src.shape())
     throw error(errc::invalid_argument, fmt::format("copy of {} to {}", brief(src), brief(dst)));
-  detail::expect_host(dst, "copy");
+  expect_writable(dst, "copy");
   detail::expect_host(src, "copy");
 }
 
@@ -45,7 +53,7 @@ std::array<std::int64_t, shape::ndim_max> packed_strides(shape const& extents) n
 }
 
 void unpack_to(tensor const& dst, std::byte* to, std::byte const* from) {
-  detail::expect_host(dst, "unpack");
+  expect_writable(dst, "unpack");
   auto const packed = packed_strides(dst.shape());
   detail::strided_copy(dst.shape(), size_of(dst.dtype()), to, dst.strides().data(), from,
                        packed.data());

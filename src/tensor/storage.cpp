@@ -31,6 +31,12 @@ storage_ptr storage::unsafe_borrow(std::byte* data, std::size_t bytes, hocket::d
   return s;
 }
 
+storage_ptr storage::drop_unless_last(storage_ptr s) noexcept {
+  storage* const raw = s.detach();
+  if (raw == nullptr || raw->refs_.fetch_sub(1, std::memory_order_acq_rel) != 1) return nullptr;
+  return raw;  // nobody else can see it any more: a first reference again
+}
+
 storage::~storage() {
   HOCKET_ASSERT(readers_.load(std::memory_order_relaxed) == 0);
   HOCKET_ASSERT(writers_.load(std::memory_order_relaxed) == 0);

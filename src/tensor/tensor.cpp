@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 #include <hocket/detail/assert.hpp>
 #include <hocket/error.hpp>
@@ -187,6 +188,26 @@ bool tensor::overlaps(tensor const& other) const noexcept {
   auto const [a_begin, a_end] = range(a);
   auto const [b_begin, b_end] = range(b);
   return a_begin < b_end && b_begin < a_end;
+}
+
+bool tensor::overlaps_itself() const noexcept {
+  if (!defined() || description_->contiguous || description_->numel == 0) return false;
+  std::array<std::pair<std::int64_t, std::int64_t>, shape::ndim_max> steps{};  // stride, extent
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < description_->shape.size(); ++i) {
+    std::pair const step(description_->strides[i], description_->shape[i]);
+    if (step.second == 1) continue;
+    auto at = used++;
+    for (; at > 0 && steps[at - 1].first > step.first; --at) steps[at] = steps[at - 1];
+    steps[at] = step;
+  }
+  std::int64_t reach = 0;  // of the dimensions with smaller strides
+  for (std::size_t i = 0; i < used; ++i) {
+    auto const [stride, extent] = steps[i];
+    if (stride <= reach) return true;
+    reach += (extent - 1) * stride;
+  }
+  return false;
 }
 
 tensor tensor::slice(std::int64_t dim, std::int64_t start, std::int64_t length) const {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "options.hpp"
+#include "standard_output.hpp"
 
 namespace hocket::tools {
 namespace {
@@ -49,16 +50,17 @@ int run(arguments const& args) {
     patch = patch3::from(number_list("patch", *text));
   auto const split = find_split(shape, cp, patch, given<std::int64_t>(values, "view").value_or(1));
   if (values["json"].as<bool>())
-    fmt::print("{}\n", boost::json::serialize(boost::json::object{{"t", split.t},
-                                                                  {"h", split.h},
-                                                                  {"w", split.w},
-                                                                  {"cp_t", split.cp_t},
-                                                                  {"cp_h", split.cp_h}}));
+    put(boost::json::serialize(boost::json::object{{"t", split.t},
+                                                   {"h", split.h},
+                                                   {"w", split.w},
+                                                   {"cp_t", split.cp_t},
+                                                   {"cp_h", split.cp_h}}) +
+        "\n");
   else
-    fmt::print(
-        "each of {} ranks sees {} frames x {} rows x {} columns\n"
-        "{} ranks along the frames, {} along the height\n",
-        cp, split.t, split.h, split.w, split.cp_t, split.cp_h);
+    put(
+        fmt::format("each of {} ranks sees {} frames x {} rows x {} columns\n"
+                    "{} ranks along the frames, {} along the height\n",
+                    cp, split.t, split.h, split.w, split.cp_t, split.cp_h));
   return 0;
 }
 

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
-#include <cerrno>
-#include <cstdio>
 #include <exception>
 #include <hocket/error.hpp>
 #include <hocket/version.hpp>
@@ -15,6 +13,7 @@
 #include <span>
 
 #include "command.hpp"
+#include "standard_output.hpp"
 
 namespace {
 
@@ -61,10 +60,9 @@ std::span<std::string const> own(std::span<std::string const> args) {
 }
 
 void print(bool json, char const* key, std::string const& text) {
-  if (json)
-    fmt::print("{}\n", boost::json::serialize(boost::json::object{{key, text}}));
-  else
-    fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
+  using hocket::tools::put;
+  put(json ? boost::json::serialize(boost::json::object{{key, text}}) : text);
+  if (json || !text.ends_with('\n')) put("\n");
 }
 
 // A code of this library by its name, another one by its category.
@@ -85,7 +83,14 @@ int dispatch(arguments args, bool json) {
   auto const first = args.front();
   arguments const rest(args.begin() + 1, args.end());
   auto const topic = std::ranges::find_if_not(rest, is_json);
-  if (first == "--version") return print_version(json);
+  bool const is_version = first == "--version";
+  if (is_version || is_help(first)) {
+    auto const more = topic == rest.end() || is_version ? topic : topic + 1;
+    if (auto const stray = std::find_if_not(more, rest.end(), is_json); stray != rest.end())
+      throw error(errc::invalid_argument, fmt::format("\"{}\" is too much: hocket {}", *stray,
+                                                      is_version ? "--version" : "help COMMAND"));
+  }
+  if (is_version) return print_version(json);
   if (is_help(first))
     return print(json, "help", topic == rest.end() ? overview() : find(*topic).help()), 0;
   auto const& chosen = find(first);
@@ -94,12 +99,16 @@ int dispatch(arguments args, bool json) {
   return chosen.run(rest);
 }
 
+// On standard output as JSON; on standard error if that is not wanted or cannot be written.
 void report(bool json, std::string const& code, std::string const& story) {
-  if (json)
-    fmt::print("{}\n", boost::json::serialize(
-                           boost::json::object{{"error", {{"code", code}, {"message", story}}}}));
-  else
-    fmt::print(stderr, "hocket: {}\n", story);
+  if (json) try {
+      boost::json::object const what{{"code", code}, {"message", hocket::tools::as_utf8(story)}};
+      hocket::tools::put(boost::json::serialize(boost::json::object{{"error", what}}) + "\n");
+      hocket::tools::flush_output();
+      return;
+    } catch (hocket::tools::output_error const&) {
+    }
+  hocket::tools::complain(fmt::format("hocket: {}\n", story));
 }
 
 }  // namespace
@@ -108,11 +117,12 @@ int main(int argc, char** argv) {
   arguments const args(argv + std::min(argc, 1), argv + argc);
   bool const json = std::ranges::find(own(args), "--json") != own(args).end();
   try {
+    hocket::tools::open_standard_streams();
     int const status = dispatch(args, json);
-    if (std::fflush(stdout) != 0)
-      throw error(boost::system::error_code(errno, boost::system::system_category()),
-                  "the output cannot be written");
+    hocket::tools::flush_output();
     return status;
+  } catch (hocket::tools::output_error const& e) {
+    report(false, name_of(e.code()), e.what());
   } catch (hocket::tools::start_error const& e) {
     report(json, name_of(e.code()), e.what());
     return e.exit_status();

@@ -60,8 +60,9 @@ std::vector<std::int64_t> number_list(std::string_view option, std::string_view 
     auto const* const end = part.data() + part.size();
     auto const [stop, failure] = std::from_chars(part.data(), end, number);
     if (failure != std::errc() || stop != end)
-      throw error(errc::invalid_argument,
-                  fmt::format("--{} {}: \"{}\" is not a whole number", option, text, part));
+      throw error(
+          errc::invalid_argument,
+          fmt::format("--{} {}: \"{}\" is not a whole number of 64 bits", option, text, part));
     numbers.push_back(number);
   }
   return numbers;

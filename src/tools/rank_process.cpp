@@ -70,8 +70,12 @@ pipe_ends make_pipe() {
 
 process_state::process_state() {
   ::sigemptyset(&taken_);
-  for (int const signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
-    ::sigaddset(&taken_, signal);
+  ::sigaddset(&taken_, SIGCHLD);
+  for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+    struct sigaction inherited {};
+    ::sigaction(signal, nullptr, &inherited);
+    if (inherited.sa_handler != SIG_IGN) ::sigaddset(&taken_, signal);  // nohup means it
+  }
   auto blocked = taken_;
   ::sigaddset(&blocked, SIGTTOU);  // whoever relays may write to a terminal from the background
   ::sigprocmask(SIG_BLOCK, &blocked, &mask_);

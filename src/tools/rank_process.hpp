@@ -26,7 +26,8 @@ struct pipe_ends {
 [[nodiscard]] pipe_ends make_pipe();
 
 /// What the launcher changes in its own process before it starts ranks, which get it back: signals
-/// arrive through a descriptor, SIGPIPE is an error code, more descriptors may be open.
+/// arrive through a descriptor, unless they are ignored, SIGPIPE is an error code, more descriptors
+/// may be open.
 class process_state {
  public:
   process_state();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
 // hocket run: starts the ranks of a job on this host.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -9,10 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <hocket/error.hpp>
+#include <span>
 #include <sstream>
 
 #include "options.hpp"
+#include "standard_output.hpp"
 #include "supervisor.hpp"
 
 namespace hocket::tools {
@@ -21,11 +23,15 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr std::int64_t ranks_max = 4096;
+constexpr std::int64_t grace_default = 2;
+constexpr std::int64_t grace_max = 24 * 3600;
 
 po::options_description options() {
   po::options_description all("options", 100);
   auto add = all.add_options();
   add("ranks,n", po::value<std::int64_t>()->value_name("N"), "how many ranks to start");
+  add("grace", po::value<std::int64_t>()->value_name("SECONDS"),
+      "from SIGTERM to SIGKILL (default 2)");
   add("label", po::bool_switch(),
       "put \"[rank] \" before every line; a terminal is always shown these labels");
   return all;
@@ -34,7 +40,7 @@ po::options_description options() {
 std::string help() {
   std::ostringstream text;
   text
-      << "hocket run -n N [--label] -- PROGRAM [ARGUMENT...]\n\n"
+      << "hocket run -n N [--grace SECONDS] [--label] -- PROGRAM [ARGUMENT...]\n\n"
          "Starts PROGRAM N times on this host. What stands behind -- is PROGRAM's own.\n\n"
       << options()
       << "\nEach rank finds its place in the variables that torchrun sets (RANK, WORLD_SIZE,\n"
@@ -46,9 +52,12 @@ std::string help() {
          "rank pauses in it for a second, waiting lines of others follow on a new line. Rank 0\n"
          "reads the launcher's stdin unless that is a terminal; the others read nothing.\n\n"
          "SIGINT, SIGTERM and SIGHUP go to the process groups of all ranks, SIGUSR1 and SIGUSR2 "
-         "to\nthe ranks alone. When the first rank fails, all are ended: SIGTERM, 2 seconds later\n"
-         "SIGKILL. So is every process that ranks leave behind, and all at once with SIGKILL when\n"
-         "the launcher itself is killed.\n\n"
+         "to\nthe ranks alone. What still runs --grace seconds after SIGTERM or SIGHUP gets "
+         "SIGKILL.\nSIGINT is followed by SIGTERM after the same time, or at once by a second "
+         "SIGINT. A signal\nthat was ignored when the launcher started (nohup) stays ignored.\n\n"
+         "When the first rank fails, all are ended: SIGTERM, --grace seconds later SIGKILL. So is\n"
+         "every process that ranks leave behind, everything when the output of the ranks cannot "
+         "be\nwritten, and all at once with SIGKILL when the launcher itself is killed.\n\n"
          "The exit status is 0, or that of the first rank that failed (128 + the signal that "
          "ended\nit), 127 if there is no such program, 126 if it may not be run, 2 for an error of "
          "the\nlauncher.\n"
@@ -59,24 +68,42 @@ std::string help() {
   return text.str();
 }
 
+// A program that stands before --, or without any: the parser can only say that it is no option.
+void refuse_stray_program(std::span<std::string const> own) {
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    auto const& arg = own[i];
+    if (arg == "-n" || arg == "--ranks" || arg == "--grace")
+      ++i;
+    else if (!arg.starts_with('-'))
+      throw error(errc::invalid_argument,
+                  fmt::format("the program stands behind --, as in: hocket run {} -- {}",
+                              quoted(own.first(i)), quoted(own.subspan(i))));
+  }
+}
+
+std::int64_t in_range(po::variables_map const& values, char const* name, char const* shown,
+                      std::int64_t least, std::int64_t most) {
+  auto const value = values[name].as<std::int64_t>();
+  if (value < least || value > most)
+    throw error(errc::invalid_argument,
+                fmt::format("{} {} is not in {}..{}", shown, value, least, most));
+  return value;
+}
+
 run_options read(arguments const& args) {
   auto const bar = std::ranges::find(args, "--");
+  refuse_stray_program({args.begin(), bar});
   auto const values = parse(options(), arguments(args.begin(), bar), dashes::one_or_two);
   if (values.count("ranks") == 0) throw error(errc::invalid_argument, "-n N is missing");
-  auto const ranks = values["ranks"].as<std::int64_t>();
-  if (ranks < 1 || ranks > ranks_max)
-    throw error(errc::invalid_argument, fmt::format("-n {} is not in 1..{}", ranks, ranks_max));
+  auto const ranks = in_range(values, "ranks", "-n", 1, ranks_max);
+  auto const grace = values.count("grace") == 0
+                         ? grace_default
+                         : in_range(values, "grace", "--grace", 0, grace_max);
   if (bar == args.end() || bar + 1 == args.end())
     throw error(errc::invalid_argument,
                 "no program: it stands behind --, as in hocket run -n 4 -- ./program");
-  return {static_cast<int>(ranks), values["label"].as<bool>(), arguments(bar + 1, args.end())};
-}
-
-// Descriptors that are opened later must not take the place of a closed standard stream.
-void fill_standard_streams() {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
-    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd)
-      throw_system(errno, "/dev/null");
+  return {static_cast<int>(ranks), values["label"].as<bool>(), std::chrono::seconds(grace),
+          arguments(bar + 1, args.end())};
 }
 
 // Waits for the supervisor and forwards signals to it.
@@ -109,7 +136,6 @@ void end_orphans(std::vector<pid_t> const& not_ours) {
 // they started. The ranks are children of the second, which has no children that it did not start.
 int run(arguments const& args) {
   auto const job = read(args);
-  fill_standard_streams();
   process_state state;
   state.allow_descriptors(static_cast<rlim_t>(job.ranks) * 2 + 64);
   auto const inherited = own_children();
@@ -126,8 +152,8 @@ int run(arguments const& args) {
   auto const status = wait_for(pid, state.open_signals());
   end_orphans(inherited);
   if (WIFSIGNALED(status))
-    fmt::print(stderr, "hocket: the launcher's supervisor {}; all ranks were ended\n",
-               describe_end(status));
+    complain(fmt::format("hocket: the launcher's supervisor {}; all ranks were ended\n",
+                         describe_end(status)));
   return shell_status(status);
 }
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "rank_environment.hpp"
 
@@ -113,7 +114,7 @@ bool supervisor::is_finished() const {
 
 int supervisor::poll_timeout() const {
   std::optional<clock::time_point> next;
-  for (auto const& at : {kill_at_, output_.wakes_at(), errors_.wakes_at()})
+  for (auto const& at : {escalate_at_, output_.wakes_at(), errors_.wakes_at()})
     if (at && (!next || *at < *next)) next = at;
   if (!next) return -1;
   auto const left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock::now());
@@ -134,29 +135,40 @@ void supervisor::wait() {
   auto const ready = std::span(waits_).subspan(2);
   output_.serve(ready.first(per_stream));
   errors_.serve(ready.subspan(per_stream));
+  notice_lost_output();
   if (waits_[1].revents != 0) {
     launcher_.reset();
     launcher_is_gone_ = true;
     end_all(SIGKILL);
   }
   if (waits_[0].revents != 0) take_signals();
-  if (kill_at_ && clock::now() >= *kill_at_) end_all(SIGKILL);
+  if (escalate_at_ && clock::now() >= *escalate_at_) escalate();
 }
 
 void supervisor::take_signals() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     auto const signal = static_cast<int>(info.ssi_signo);
-    if (signal != SIGCHLD) forward(signal);
+    if (signal != SIGCHLD) take_signal(signal);
   }
   collect_ended();
 }
 
-// As a terminal would: to the whole process group. But SIGUSR1 and SIGUSR2 are for the rank alone,
-// for they would end helpers of its that do not expect them.
+// Each but SIGUSR1 and SIGUSR2 asks for the end of the job; those are for the rank alone, for they
+// would end helpers of its that do not expect them.
+void supervisor::take_signal(int signal) {
+  if (signal == SIGUSR1 || signal == SIGUSR2) return forward(signal);
+  if (!has_children_) gave_up_on_ = signal;
+  if (ending_ == 0)
+    end_all(signal);
+  else if (ending_ == SIGINT)
+    end_all(signal == SIGINT ? SIGTERM : signal);
+  else
+    forward(signal);
+}
+
 void supervisor::forward(int signal) {
   bool const is_for_all = signal != SIGUSR1 && signal != SIGUSR2;
-  if (is_for_all && !has_children_) gave_up_on_ = signal;
   for (auto const& rank : ranks_)
     if (rank.pid != 0) ::kill(is_for_all ? -rank.pid : rank.pid, signal);
 }
@@ -172,6 +184,7 @@ void supervisor::collect_ended() {
       has_children_ = false;
       output_.finish();
       errors_.finish();
+      notice_lost_output();
       return;
     }
     if (info.si_pid == 0) break;
@@ -190,7 +203,7 @@ void supervisor::collect_ended() {
 void supervisor::rank_ended(std::size_t rank, bool failed) {
   auto& pid = ranks_[rank].pid;
   --running_;
-  if ((failed || running_ == 0) && ending_ == 0) end_all(SIGTERM);
+  if ((failed || running_ == 0) && (ending_ == 0 || ending_ == SIGINT)) end_all(SIGTERM);
   int status = 0;
   ::waitpid(pid, &status, 0);
   verdict_.ended({static_cast<int>(rank), pid, status});
@@ -199,8 +212,8 @@ void supervisor::rank_ended(std::size_t rank, bool failed) {
 
 void supervisor::end_all(int signal) {
   ending_ = signal;
-  kill_at_.reset();
-  if (signal != SIGKILL) kill_at_ = clock::now() + grace;
+  escalate_at_.reset();
+  if (signal != SIGKILL) escalate_at_ = clock::now() + options_.grace;
   signalled_.clear();
   for (auto const& rank : ranks_) {
     if (rank.pid == 0) continue;
@@ -210,12 +223,28 @@ void supervisor::end_all(int signal) {
   sweep();
 }
 
+void supervisor::escalate() {
+  int const next = ending_ == SIGINT ? SIGTERM : SIGKILL;
+  if (running_ > 0)
+    say(fmt::format("hocket: {} s after SIG{} {} of {} ranks still run: SIG{}\n",
+                    options_.grace.count(), ::sigabbrev_np(ending_), running_, options_.ranks,
+                    ::sigabbrev_np(next)));
+  end_all(next);
+}
+
+// Its ranks end as if they had been writing there, which is not to be blamed on the first of them.
+void supervisor::notice_lost_output() {
+  if (lost_output_ != 0 || verdict_.first_failure()) return;
+  lost_output_ = std::max(output_.failure(), errors_.failure());
+  if (lost_output_ != 0 && (ending_ == 0 || ending_ == SIGINT)) end_all(SIGTERM);
+}
+
 // Processes that ranks left behind, whatever group or session they moved to: each becomes a child
 // of this process when its parent ends.
 void supervisor::sweep() {
   for (auto const pid : own_children()) {
     if (std::ranges::find(ranks_, pid, &rank_process::pid) != ranks_.end()) continue;
-    bool const had_it = ending_ == SIGTERM && signalled_.contains(-::getpgid(pid));
+    bool const had_it = ending_ != SIGKILL && signalled_.contains(-::getpgid(pid));
     if (!had_it && signalled_.insert(pid).second) ::kill(pid, ending_);
   }
 }
@@ -224,12 +253,10 @@ int supervisor::result() {
   if (start_failure_) std::rethrow_exception(start_failure_);
   if (launcher_is_gone_) return 128 + SIGKILL;
   if (gave_up_on_ != 0) return 128 + gave_up_on_;
+  if (lost_output_ != 0) throw_system(lost_output_, "the output of the ranks cannot be written");
   if (auto const& first = verdict_.first_failure())
     say(failure_report(*first, options_.ranks, options_.program,
                        last_errors_[static_cast<std::size_t>(first->rank)].lines()));
-  if (auto const code = std::max(output_.failure(), errors_.failure());
-      code != 0 && verdict_.exit_status() == 0)
-    throw_system(code, "the output of the ranks cannot be written");
   return verdict_.exit_status();
 }
 

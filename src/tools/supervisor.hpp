@@ -18,18 +18,17 @@ namespace hocket::tools {
 struct run_options {
   int ranks = 1;
   bool label = false;                ///< label lines even if no terminal shows them
+  std::chrono::seconds grace{2};     ///< from SIGTERM to SIGKILL
   std::vector<std::string> program;  ///< with its arguments
 };
 
 /// Starts the ranks of one job, relays what they write, forwards signals, and ends every process
-/// that descends from them: after the last rank has ended, after the first one that failed, and at
+/// that descends from them: after the last rank has ended, after the first one that failed, when
+/// their output cannot be written, when they do not heed a signal that asks for the end, and at
 /// once when the launcher is gone. One thread, which only ever waits in poll.
 class supervisor {
  public:
   using clock = std::chrono::steady_clock;
-  /// From SIGTERM to SIGKILL.
-  static constexpr std::chrono::seconds grace{2};
-
   /// `launcher` is a pipe that nobody writes to: its end is that of the launcher.
   supervisor(run_options const& options, process_state const& state, unique_fd launcher);
 
@@ -40,10 +39,13 @@ class supervisor {
  private:
   void wait();
   void take_signals();
+  void take_signal(int signal);
   void forward(int signal);
   void collect_ended();
   void rank_ended(std::size_t rank, bool failed);
   void end_all(int signal);
+  void escalate();
+  void notice_lost_output();
   void sweep();
   [[nodiscard]] bool is_finished() const;
   [[nodiscard]] int poll_timeout() const;
@@ -67,7 +69,8 @@ class supervisor {
   int gave_up_on_ = 0;         // the signal that came while only output was left to write
   int ending_ = 0;             // the signal that ends what is left; 0 before the end has begun
   std::set<pid_t> signalled_;  // adopted processes that have got it, and -(groups of ranks)
-  std::optional<clock::time_point> kill_at_;
+  int lost_output_ = 0;        // errno of the write that failed before any rank did
+  std::optional<clock::time_point> escalate_at_;
 };
 
 }  // namespace hocket::tools

@@ -14,6 +14,7 @@
 
 #include "named_set.hpp"
 #include "options.hpp"
+#include "standard_output.hpp"
 #include "topo_svg.hpp"
 
 namespace hocket::tools {
@@ -89,60 +90,82 @@ rank_grid grid_of(po::variables_map const& values) {
 std::vector<named_set> sets_of(po::variables_map const& values) {
   std::vector<named_set> sets;
   for (auto& key : split_list(given<std::string>(values, "groups").value_or("tp,cp,ep,dp,pp"))) {
-    if (std::ranges::find(sets, key, &named_set::key) != sets.end())
-      throw error(errc::invalid_argument, fmt::format("--groups names {} twice", key));
     auto const axes = axis_set::parse(key);
+    if (auto const same = std::ranges::find(sets, axes, &named_set::axes); same != sets.end())
+      throw error(errc::invalid_argument,
+                  fmt::format("--groups names the same groups twice: {} and {}", same->key, key));
     sets.push_back({std::move(key), axes});
   }
   return sets;
 }
 
-void print_json(rank_grid const& grid, std::vector<named_set> const& sets) {
-  boost::json::object document{{"world", grid.size()}};
-  auto& axes = document["order"].emplace_array();
-  for (auto a : grid.order().axes()) axes.emplace_back(name_of(a));
-  auto& groups = document["groups"].emplace_object();
-  for (auto const& set : sets) {
-    auto& lists = groups[set.key].emplace_array();
-    for (auto const& group : grid.groups(set.axes)) {
-      boost::json::array list;
-      for (auto const rank : group) list.emplace_back(rank.value());
-      lists.emplace_back(std::move(list));
-    }
-  }
-  fmt::print("{}\n", boost::json::serialize(document));
+// The first members of all groups along the axes. Group by group, so that memory does not grow with
+// the world; the groups are those of `rank_grid::groups`, in its order.
+rank_group first_members(rank_grid const& grid, axis_set axes) {
+  axis_set others;
+  for (auto a : all_axes)
+    if (!axes.contains(a)) others = others.with(a);
+  return grid.group_of(world_rank(grid.offset()), others);
 }
 
-void print_table(rank_grid const& grid, std::vector<named_set> const& sets) {
+void print_json(rank_grid const& grid, std::vector<named_set> const& sets) {
+  boost::json::array axes;
+  for (auto a : grid.order().axes()) axes.emplace_back(name_of(a));
+  put(fmt::format("{{\"world\":{},\"order\":{},\"groups\":{{", grid.size(),
+                  boost::json::serialize(axes)));
+  for (auto const& set : sets) {
+    put(fmt::format("{}\"{}\":", &set == sets.data() ? "" : ",", set.key));
+    char const* before = "[";
+    for (auto const first : first_members(grid, set.axes)) {
+      put(before);
+      before = ",";
+      char const* comma = "[";
+      for (auto const rank : grid.group_of(first, set.axes)) {
+        put(comma);
+        put(fmt::format_int(rank.value()).c_str());
+        comma = ",";
+      }
+      put("]");
+    }
+    put("]");
+  }
+  put("}}\n");
+}
+
+void print_ranks(rank_grid const& grid) {
   constexpr int ranks_max = 64;
-  constexpr std::size_t groups_max = 16;
-  fmt::print("{} rank{}, {} to {}; order, innermost first:\n\n", grid.size(),
-             grid.size() == 1 ? "" : "s", grid.offset(), grid.offset() + grid.size() - 1);
-  fmt::print("  axis {:>8} {:>8}\n", "size", "stride");
+  put(fmt::format("{} rank{}, {} to {}; order, innermost first:\n\n", grid.size(),
+                  grid.size() == 1 ? "" : "s", grid.offset(), grid.offset() + grid.size() - 1));
+  put(fmt::format("  axis {:>8} {:>8}\n", "size", "stride"));
   for (auto a : grid.order().axes())
-    fmt::print("  {:<4} {:>8} {:>8}\n", name_of(a), grid.size_of(a), grid.stride_of(a));
-  fmt::print("\n  rank ");
-  for (auto a : grid.order().axes()) fmt::print("{:>5}", name_of(a));
+    put(fmt::format("  {:<4} {:>8} {:>8}\n", name_of(a), grid.size_of(a), grid.stride_of(a)));
+  put("\n  rank ");
+  for (auto a : grid.order().axes()) put(fmt::format("{:>5}", name_of(a)));
   for (int i = 0; i < std::min(grid.size(), ranks_max); ++i) {
     world_rank const rank(grid.offset() + i);
     auto const place = grid.at(rank);
-    fmt::print("\n  {:<5}", rank.value());
-    for (auto a : grid.order().axes()) fmt::print("{:>5}", place[a]);
+    put(fmt::format("\n  {:<5}", rank.value()));
+    for (auto a : grid.order().axes()) put(fmt::format("{:>5}", place[a]));
   }
-  if (grid.size() > ranks_max) fmt::print("\n  … {} more", grid.size() - ranks_max);
-  fmt::print("\n");
+  if (grid.size() > ranks_max) put(fmt::format("\n  … {} more", grid.size() - ranks_max));
+  put("\n");
+}
+
+void print_table(rank_grid const& grid, std::vector<named_set> const& sets) {
+  constexpr int groups_max = 16;
+  print_ranks(grid);
   for (auto const& set : sets) {
     if (grid.size_of(set.axes) == 1) {
-      fmt::print("\n{}: each rank is a group of its own\n", set.key);
+      put(fmt::format("\n{}: each rank is a group of its own\n", set.key));
       continue;
     }
-    auto const groups = grid.groups(set.axes);
-    fmt::print("\n{}: {} group{} of {}\n", set.key, groups.size(), groups.size() == 1 ? "" : "s",
-               grid.size_of(set.axes));
-    for (std::size_t i = 0; i < std::min(groups.size(), groups_max); ++i)
-      fmt::print("  {}\n", to_string(groups[i]));
-    if (groups.size() > groups_max)
-      fmt::print("  … {} more; --json lists all\n", groups.size() - groups_max);
+    auto const firsts = first_members(grid, set.axes);
+    put(fmt::format("\n{}: {} group{} of {}\n", set.key, firsts.size(),
+                    firsts.size() == 1 ? "" : "s", grid.size_of(set.axes)));
+    for (int i = 0; i < std::min(firsts.size(), groups_max); ++i)
+      put(fmt::format("  {}\n", to_string(grid.group_of(firsts[group_rank(i)], set.axes))));
+    if (firsts.size() > groups_max)
+      put(fmt::format("  … {} more; --json lists all\n", firsts.size() - groups_max));
   }
 }
 
@@ -151,6 +174,7 @@ void write_file(std::string const& path, std::string const& text) {
     boost::system::error_code const code(errno, boost::system::system_category());
     throw error(code, fmt::format("{} cannot be written: {}", path, code.message()));
   };
+  if (path.empty()) throw error(errc::invalid_argument, "--svg: the name of the file is empty");
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
   if (!file) failed();
   if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) failed();
@@ -166,7 +190,7 @@ int run(arguments const& args) {
   if (values["json"].as<bool>())
     print_json(grid, sets);
   else if (svg)
-    fmt::print("{} written\n", *svg);
+    put(fmt::format("{} written\n", *svg));
   else
     print_table(grid, sets);
   return 0;

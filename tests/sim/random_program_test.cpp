@@ -14,6 +14,7 @@
 #include <random>
 #include <string>
 
+#include "long_mode.hpp"
 #include "random_program.hpp"
 
 namespace asio = boost::asio;
@@ -195,11 +196,8 @@ outcome run(std::uint64_t seed) {
 
 TEST_CASE("random programs give what their operations say, and equal seeds one interleaving") {
   char const* const one = std::getenv("HOCKET_SEED");
-  char const* const is_long = std::getenv("HOCKET_TEST_LONG");
   std::uint64_t const first = one != nullptr ? std::strtoull(one, nullptr, 10) : 1;
-  std::uint64_t const count = one != nullptr                                ? 1
-                              : is_long != nullptr && *is_long == '1' ? 20000
-                                                                            : 200;
+  std::uint64_t const count = one != nullptr ? 1 : hocket::test::is_long_mode() ? 20000 : 200;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     CAPTURE(seed);
     auto const once = run(seed);

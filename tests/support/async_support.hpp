@@ -8,7 +8,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <coroutine>
-#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <hocket/async/promise.hpp>
@@ -18,6 +17,8 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
+
+#include "long_mode.hpp"
 
 /// What the tests of the async layer share.
 namespace hocket_test {
@@ -41,13 +42,12 @@ boost::system::error_code code_of(hocket::work<T> const& w) {
   return {};
 }
 
-/// `n` in a plain build, a twentieth of it under sanitizers, tenfold with HOCKET_LONG=1.
+/// `n` in a plain build, a twentieth of it under sanitizers, tenfold with HOCKET_TEST_LONG=1.
 inline int rounds(int n) {
 #ifdef HOCKET_SANITIZED
   n /= 20;
 #endif
-  char const* const wanted = std::getenv("HOCKET_LONG");
-  return wanted != nullptr && *wanted == '1' ? 10 * n : n;
+  return hocket::test::is_long_mode() ? 10 * n : n;
 }
 
 /// A thread that completes the promises it is given, in order.

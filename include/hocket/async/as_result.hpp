@@ -46,13 +46,16 @@ class result_handler {
 template <class Token>
 class as_result_t {
  public:
+  /// `token` says how the result arrives.
   explicit as_result_t(Token token) : token_(std::move(token)) {}
+  /// For the initiation, which moves it out.
   [[nodiscard]] Token& token() noexcept { return token_; }
 
  private:
   Token token_;
 };
 
+/// See `as_result_t`. Without a token it is `deferred`, which `co_await` takes.
 template <class Token = boost::asio::deferred_t>
 [[nodiscard]] as_result_t<std::decay_t<Token>> as_result(Token&& token = Token()) {
   return as_result_t<std::decay_t<Token>>(std::forward<Token>(token));
@@ -62,6 +65,7 @@ template <class Token = boost::asio::deferred_t>
 
 namespace boost::asio {
 
+/// @cond
 template <class Token, class E, class... T>
 requires(sizeof...(T) <= 1) class async_result<hocket::as_result_t<Token>, void(E, T...)> {
   template <class... U>
@@ -98,6 +102,7 @@ requires(sizeof...(T) <= 1) class async_result<hocket::as_result_t<Token>, void(
     }
   };
 };
+/// @endcond
 
 template <template <typename, typename> class Associator, class T, class E, class Handler,
           class Default>

@@ -13,17 +13,23 @@ namespace hocket {
 class canceller {
  public:
   canceller() noexcept = default;
+  /// Keeps the bookkeeping of the operation in memory, not its buffers; null: `cancel` does
+  /// nothing.
   explicit canceller(detail::op_base* op) noexcept : op_(op) { ref(); }
+  /// @{
+  /// Copies cancel the same operation.
   canceller(canceller const& other) noexcept : op_(other.op_) { ref(); }
   canceller(canceller&& other) noexcept : op_(std::exchange(other.op_, nullptr)) {}
   canceller& operator=(canceller other) noexcept {
     std::swap(op_, other.op_);
     return *this;
   }
+  /// @}
   ~canceller() {
     if (op_ != nullptr) op_->weak_release();
   }
 
+  /// No effect after the result, or if it was called before.
   void cancel() const {
     if (op_ == nullptr || !op_->lock_strong()) return;
     detail::op_ref const keep(op_, false);

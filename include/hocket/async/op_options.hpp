@@ -66,15 +66,21 @@ class op_options {
     return *this;
   }
 
+  /// Empty: the group's. `clock::duration::max()`: none.
   [[nodiscard]] std::optional<clock::duration> const& deadline() const noexcept {
     return deadline_;
   }
+  /// Of this operation, from the first sign of a peer.
   [[nodiscard]] std::optional<clock::duration> const& deadline_from_arrival() const noexcept {
     return deadline_from_arrival_;
   }
+  /// What happens to the group at the deadline; empty: what the group says.
   [[nodiscard]] std::optional<expiry> const& on_expiry() const noexcept { return on_expiry_; }
+  /// Empty if there is nothing to wait for.
   [[nodiscard]] event const& after() const noexcept { return after_; }
+  /// 0 unless one was given.
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
+  /// Without a source unless one was given.
   [[nodiscard]] std::stop_token const& stop() const noexcept { return stop_; }
 
  private:

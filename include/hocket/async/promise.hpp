@@ -19,18 +19,22 @@ class promise {
   explicit promise(boost::asio::any_io_executor const& ex,
                    std::source_location site = std::source_location::current())
       : promise(detail::port_of(ex), site) {}
+  /// @cond
   explicit promise(detail::port_ptr home,
                    std::source_location site = std::source_location::current())
       : op_(new detail::value_state<T>(std::move(home)), false) {
     op_->mutable_info().site = site;
     op_->mutable_info().operation = "promise";
   }
+  /// @endcond
+  /// What it is moved from may only be destroyed.
   promise(promise&&) noexcept = default;
   promise& operator=(promise&&) = delete;
   ~promise() {
     if (op_) fail(errc::group_closed, "dropped before its result was set");
   }
 
+  /// Any number of times until it is set, from one thread at a time.
   [[nodiscard]] work<T> get_work() const { return work<T>(op_); }
   /// Once, and not after `fail`.
   void set(detail::value_of<T> v = {}) {
@@ -43,6 +47,7 @@ class promise {
     auto const op = take();
     op->finish(detail::failure_from(std::move(e)));
   }
+  /// Likewise, with the name of the operation before the story.
   void fail(errc code, std::string const& story) {
     auto const op = take();
     op->finish(detail::make_failure(make_error_code(code), to_string(op->info()) + ": " + story));

@@ -12,6 +12,9 @@ namespace detail {
 class op_base;
 class runtime_core;
 class timer_queue;
+
+/// Whether the calling thread is the progress thread of a runtime.
+[[nodiscard]] bool on_progress_thread() noexcept;
 }  // namespace detail
 
 /// Something that moves bytes when it is asked to. Engines and rings are sources; the runtime knows
@@ -37,8 +40,11 @@ class runtime_options {
     thread_ = wanted;
     return *this;
   }
+  /// @{
+  /// What was set, or its default.
   [[nodiscard]] hocket::clock const& clock() const noexcept { return *clock_; }
   [[nodiscard]] bool thread() const noexcept { return thread_; }
+  /// @}
 
  private:
   hocket::clock const* clock_ = &hocket::clock::steady();
@@ -49,7 +55,9 @@ class runtime_options {
 /// thread and no deadlines any more. Copyable; any thread may call.
 class runtime_handle {
  public:
+  /// @cond
   explicit runtime_handle(std::shared_ptr<detail::runtime_core> c) noexcept : core_(std::move(c)) {}
+  /// @endcond
 
   /// True while a thread drives the sources: then work may be left to it.
   [[nodiscard]] bool has_thread() const noexcept;
@@ -59,6 +67,9 @@ class runtime_handle {
   void detach(progress_source& source) const noexcept;
   /// Says that a source has something to do.
   void wake() const noexcept;
+  /// For a thread that blocks until something has happened: one turn, as `runtime::poll`, if no
+  /// thread drives the sources. False: a thread does, or the runtime is gone; so sleep.
+  [[nodiscard]] bool drive() const noexcept;
   /// The op expires `limit` from now, unless it is settled before. Call before the op is shared.
   /// The longest duration: not before `advance` says when.
   void arm(detail::op_base& op, clock::duration limit) const;
@@ -73,6 +84,7 @@ class runtime_handle {
 /// One per process by default; tests make their own. Any thread may call.
 class runtime {
  public:
+  /// Starts its thread unless the options say otherwise.
   explicit runtime(runtime_options const& options = runtime_options());
   /// Stops the thread. Operations still pending keep their state; their deadlines fall away.
   ~runtime();
@@ -82,9 +94,13 @@ class runtime {
   /// The process's runtime, made at first use.
   [[nodiscard]] static runtime& process();
 
+  /// What the deadlines of its operations are measured by.
   [[nodiscard]] hocket::clock const& clock() const noexcept;
+  /// What groups and engines hold on to.
   [[nodiscard]] runtime_handle handle() const noexcept { return runtime_handle(core_); }
+  /// @cond
   [[nodiscard]] detail::timer_queue& timers() noexcept;
+  /// @endcond
   /// One turn on this thread: fires due deadlines, asks each source once. True: there is more.
   /// Does nothing if another thread is at it.
   bool poll();

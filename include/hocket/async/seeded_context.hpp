@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
+#include <atomic>
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
@@ -13,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -35,13 +37,17 @@ class seeded_context : public boost::asio::execution_context {
  public:
   class executor_type;
 
+  /// Equal seeds draw equally.
   explicit seeded_context(std::uint64_t seed);
   ~seeded_context();
 
+  /// Handlers on it run in `run()`, in the order of the draws.
   [[nodiscard]] executor_type get_executor() noexcept;
   /// A runtime without a thread on the virtual clock.
   [[nodiscard]] runtime& get_runtime() noexcept { return runtime_; }
+  /// The virtual time.
   [[nodiscard]] clock const& get_clock() const noexcept { return clock_; }
+  /// For the message of a failed test: the run replays from it.
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
   /// Done when that much virtual time has passed.
@@ -74,6 +80,7 @@ class seeded_context : public boost::asio::execution_context {
   std::uint64_t interleaving_ = 0xcbf29ce484222325u;
   manual_clock clock_;
   runtime runtime_;
+  std::atomic<std::thread::id> runner_{};  // in run()
   std::vector<std::unique_ptr<ready>> ready_;
   std::multimap<clock::time_point, promise<>> sleeps_;
 };
@@ -81,6 +88,7 @@ class seeded_context : public boost::asio::execution_context {
 /// Queues functions on its context; never runs one inside `execute`.
 class seeded_context::executor_type {
  public:
+  /// @cond
   explicit executor_type(seeded_context& c) noexcept : context_(&c) {}
 
   template <class F>
@@ -99,12 +107,17 @@ class seeded_context::executor_type {
   [[nodiscard]] executor_type require(boost::asio::execution::blocking_t::never_t) const noexcept {
     return *this;
   }
+  /// True inside a function that the context runs on this thread.
+  [[nodiscard]] bool running_in_this_thread() const noexcept {
+    return context_->runner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
   friend bool operator==(executor_type const& a, executor_type const& b) noexcept {
     return a.context_ == b.context_;
   }
   friend bool operator!=(executor_type const& a, executor_type const& b) noexcept {
     return !(a == b);
   }
+  /// @endcond
 
  private:
   seeded_context* context_;

@@ -96,7 +96,9 @@ class host_stream final : public stream {
     return handle;
   }
 
+  /// Where it runs what is enqueued.
   [[nodiscard]] boost::asio::any_io_executor worker() const;
+  /// Marks recorded from now on do not fail by what failed before.
   void clear_failure();
 
  private:

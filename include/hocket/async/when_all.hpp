@@ -24,6 +24,7 @@ class all_state final : public op_state<std::tuple<value_of<Ts>...>> {
   all_state(port_ptr home, work<Ts> const&... works)
       : op_state<result>(std::move(home)), children_(works.state()...) {}
   void start(std::span<op_ref const> children) { join_.start(*this, children, links_); }
+  [[nodiscard]] bool drive() override { return join_.drive(); }
 
   [[nodiscard]] result take() override {
     return std::apply([this](auto const&... c) { return result{take_from(c, *this)...}; },
@@ -48,6 +49,7 @@ class all_of_state final
   all_of_state(port_ptr home, std::vector<work<T>> works)
       : op_state<result>(std::move(home)), children_(std::move(works)), links_(children_.size()) {}
   void start(std::span<op_ref const> children) { join_.start(*this, children, links_); }
+  [[nodiscard]] bool drive() override { return join_.drive(); }
 
   [[nodiscard]] value_of<result> take() override {
     value_of<result> all;

@@ -26,6 +26,7 @@ class any_state final : public op_state<std::variant<value_of<Ts>...>> {
   explicit any_state(port_ptr home, work<Ts> const&... works)
       : op_state<result>(std::move(home)), children_(works.state()...) {}
   void start(std::span<op_ref const> children) { join_.start(*this, children, links_); }
+  [[nodiscard]] bool drive() override { return join_.drive(); }
 
   [[nodiscard]] result take() override { return take_at(std::index_sequence_for<Ts...>()); }
 
@@ -59,6 +60,7 @@ class any_of_state final
   any_of_state(port_ptr home, std::vector<work<T>> works)
       : op_state<result>(std::move(home)), children_(std::move(works)), links_(children_.size()) {}
   void start(std::span<op_ref const> children) { join_.start(*this, children, links_); }
+  [[nodiscard]] bool drive() override { return join_.drive(); }
 
   [[nodiscard]] result take() override {
     auto const index = join_.winner();

@@ -87,11 +87,15 @@ class native_awaiter {
 template <class T>
 class work {
  public:
+  /// Where handlers without an executor of their own run.
   using executor_type = boost::asio::any_io_executor;
+  /// What waiting for it gives.
   using value_type = T;
 
   work() noexcept = default;
+  /// @cond
   explicit work(detail::op_ptr<T> op) noexcept : op_(std::move(op)) {}
+  /// @endcond
 
   /// Waits with any completion token of signature `void(std::exception_ptr, T)`; this is what
   /// `co_await std::move(w)` uses in `asio::awaitable`. `&&` consumes the handle.
@@ -100,6 +104,7 @@ class work {
     return boost::asio::async_initiate<Token, detail::signature_t<std::exception_ptr, T>>(
         detail::initiate<std::exception_ptr, T>(std::move(op_)), token);
   }
+  /// The same for a handle that is kept: each wait gets a copy of the result.
   template <boost::asio::completion_token_for<detail::signature_t<std::exception_ptr, T>> Token>
   auto operator()(Token&& token) const& {
     return work(*this)(std::forward<Token>(token));
@@ -113,10 +118,14 @@ class work {
         detail::initiate<boost::system::error_code, T>(op_), token);
   }
 
+  /// @{
+  /// For coroutine types other than Asio's: resumes on the group's executor, gives the result or
+  /// throws. At most 32 ready ones resume inline, one inside the other; then by a post.
   detail::native_awaiter<T> operator co_await() && {
     return detail::native_awaiter<T>(std::move(op_));
   }
   detail::native_awaiter<T> operator co_await() const& { return detail::native_awaiter<T>(op_); }
+  /// @}
 
   /// Orders the stream after the operation; the host returns at once. Follows the operation itself:
   /// an ended wait does not let the stream pass. If it fails the stream's later marks fail, too.
@@ -130,16 +139,19 @@ class work {
 
   /// True when a wait would not sleep: a result, an error or a cancellation is known.
   [[nodiscard]] bool ready() const noexcept { return !op_ || op_->settled(); }
+  /// False for a default-made or moved-from handle.
   [[nodiscard]] bool valid() const noexcept { return op_ != nullptr; }
 
+  /// Which operation it is, for messages; an empty one without an operation.
   [[nodiscard]] op_info const& info() const noexcept {
     return op_ ? op_->info() : detail::no_info();
   }
+  /// To end the waits from elsewhere.
   [[nodiscard]] canceller get_canceller() const noexcept { return canceller(op_.get()); }
 
-  /// Blocks this thread until the result, at most `limit`; runs no handler. `errc::would_block` on
-  /// a thread that runs the group's executor, `errc::timed_out` past the limit (the operation goes
-  /// on).
+  /// Blocks this thread until the result, at most `limit`; runs no handler. Meanwhile it drives the
+  /// operation's runtime if that has no thread. `errc::would_block` on a thread that runs the
+  /// group's executor, `errc::timed_out` past the limit (the operation goes on).
   T get(clock::duration limit) const {
     detail::block_until_settled(op_.get(), limit);
     return detail::native_awaiter<T>(op_).await_resume();
@@ -150,7 +162,9 @@ class work {
     return detail::executor_of(op_ ? op_->home() : nullptr);
   }
 
+  /// @cond
   [[nodiscard]] detail::op_ptr<T> const& state() const noexcept { return op_; }
+  /// @endcond
 
  private:
   detail::op_ptr<T> op_;

@@ -19,6 +19,7 @@ class batch {
  public:
   batch() = default;
 
+  /// Point to point, as `process_group::send`. Nothing starts before `run`.
   batch& send(tensor t, member to, op_options const& options = {},
               std::source_location site = std::source_location::current()) {
     entries_.emplace_back(true, std::move(t), source(to), options, site);
@@ -37,6 +38,7 @@ class batch {
     return *this;
   }
 
+  /// Sends and receives so far.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
  private:

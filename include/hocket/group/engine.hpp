@@ -20,7 +20,9 @@ class endpoint;
 /// What a member says to join a group.
 struct group_spec {
   std::string name;  ///< equal on all members
+  /// Counts the memberships of one group.
   std::uint64_t epoch = 0;
+  /// In group order, equal on all members.
   rank_group members;
   group_rank rank;                                    ///< this member's place
   clock::duration deadline = clock::duration::max();  ///< for joining, and then for operations
@@ -29,8 +31,8 @@ struct group_spec {
 /// A group that a member has got into.
 struct membership {
   membership() = default;
-  group_spec spec;
-  std::shared_ptr<endpoint> at;
+  group_spec spec;               ///< of the group, with the member's place
+  std::shared_ptr<endpoint> at;  ///< the member's end of it
 };
 
 /// One rank's end of one group, as an engine provides it. Any thread may call.
@@ -54,6 +56,10 @@ class endpoint {
   /// Who or what the request still waits for: "rank 2 has not called it".
   [[nodiscard]] virtual std::string missing(request const& r) const = 0;
 
+  /// For a thread that blocks in `work::get`: one bounded turn of what moves this endpoint's
+  /// requests; it may complete some. False: threads of the engine do that, so sleep.
+  [[nodiscard]] virtual bool drive() noexcept = 0;
+
   /// This rank calls no more operations on the channel; its state is dropped when all have closed
   /// it.
   virtual void close_channel(std::uint64_t channel) noexcept = 0;
@@ -68,14 +74,16 @@ class endpoint {
   /// if it was not. Members register; the membership closes, once and alike for all, when everybody
   /// has come who is not known to be gone, or when `deadline` of one that waits has passed: then it
   /// is those who have come, in the old order. A live member that comes later: `errc::excluded`.
+  /// An engine that has none leaves it at this one: `errc::unsupported`.
   [[nodiscard]] virtual work<membership> rebuild(clock::duration deadline, detail::port_ptr home,
-                                                 std::source_location site) = 0;
+                                                 std::source_location site);
 };
 
 /// How bytes move between the ranks of a world. One object per rank of the world.
 class engine {
  public:
   virtual ~engine() = default;
+  /// "local": for messages and for `world::engine_name`.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Done when all members have joined. `home`: where its waits are delivered.
   [[nodiscard]] virtual work<std::shared_ptr<endpoint>> join(group_spec spec, detail::port_ptr home,

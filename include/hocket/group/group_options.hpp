@@ -73,18 +73,28 @@ class group_options {
     return *this;
   }
 
+  /// Empty: the group is named by its members.
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  /// Empty: the world's.
   [[nodiscard]] std::optional<boost::asio::any_io_executor> const& executor() const noexcept {
     return executor_;
   }
+  /// Of joining, and of operations that do not name one; `clock::duration::max()`: none.
   [[nodiscard]] clock::duration deadline() const noexcept { return deadline_; }
+  /// The same from the first sign of a peer; empty: none.
   [[nodiscard]] std::optional<clock::duration> const& deadline_from_arrival() const noexcept {
     return deadline_from_arrival_;
   }
+  /// What a missed deadline does to the group.
   [[nodiscard]] expiry on_expiry() const noexcept { return on_expiry_; }
+  /// Of the objects that this member sends and reads.
   [[nodiscard]] object_limits const& objects() const noexcept { return objects_; }
+  /// @{
+  /// What a channel accepts before its calls have to wait; twice as much is `errc::queue_full`.
   [[nodiscard]] std::size_t window_ops() const noexcept { return window_ops_; }
   [[nodiscard]] std::uint64_t window_bytes() const noexcept { return window_bytes_; }
+  /// @}
+  /// Empty if nobody is to be told.
   [[nodiscard]] std::function<void(error const&)> const& failure_handler() const noexcept {
     return failure_handler_;
   }

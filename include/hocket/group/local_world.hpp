@@ -4,7 +4,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-
 #include <exception>
 #include <functional>
 #include <hocket/async/runtime.hpp>
@@ -28,9 +27,11 @@ class local_world_options {
     deadline_ = d;
     return *this;
   }
+  /// The one that was set, else the process's.
   [[nodiscard]] hocket::runtime& runtime() const {
     return runtime_ != nullptr ? *runtime_ : hocket::runtime::process();
   }
+  /// Of operations of the world's group that do not name one.
   [[nodiscard]] clock::duration deadline() const noexcept { return deadline_; }
 
  private:
@@ -52,16 +53,20 @@ class local_world {
   local_world(local_world const&) = delete;
   local_world& operator=(local_world const&) = delete;
 
+  /// Number of ranks.
   [[nodiscard]] int size() const noexcept;
   /// One rank's view; `errc::group_closed` once its program (see `spawn`) has ended.
   [[nodiscard]] world operator[](int rank) const;
 
   /// Runs a program as every rank: `rank_main(world)` as a coroutine each, on the executor.
   void spawn(std::function<boost::asio::awaitable<void>(world)> rank_main);
-  /// Runs it as one rank.
+  /// Runs it as one rank. Several programs may be the same rank: they share its world, and the
+  /// order of their calls on one channel is theirs to keep. One that throws takes the rank from its
+  /// peers if none has ended before; once one has ended, no other can begin: `errc::group_closed`.
   void spawn(int rank, std::function<boost::asio::awaitable<void>(world)> rank_main);
 
-  /// The exception that ended a rank's program; null: it ended well or still runs.
+  /// The exception that ended a rank's program, the first one of several; null: it ended well or
+  /// still runs.
   [[nodiscard]] std::exception_ptr failure(int rank) const;
   /// Rethrows the failure that came first, if any; say it after the executor's context has run.
   void rethrow() const;

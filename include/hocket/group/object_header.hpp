@@ -13,19 +13,25 @@
 
 namespace hocket {
 
+/// On every machine; numbers are little-endian.
 inline constexpr std::size_t object_header_bytes = 32;
 
 /// The front of every encoded object. On the wire, all little endian: "HKOB", u16 format 1,
 /// u16 flags 0, u64 payload length, u64 tensors, u32 CRC-32C of the payload, u32 CRC-32C of the
 /// 28 bytes before it. The payload follows: the value, then one table row of 72 bytes a tensor.
 struct object_header {
+  /// Without the header and without the tensors.
   std::uint64_t payload_bytes = 0;
+  /// Tensors that travel beside it.
   std::uint64_t tensor_count = 0;
+  /// CRC-32C of the payload.
   std::uint32_t payload_crc = 0;
 
+  /// Equal in all three.
   friend bool operator==(object_header const&, object_header const&) = default;
 };
 
+/// The bytes that travel, both checksums included.
 [[nodiscard]] std::array<std::byte, object_header_bytes> encode_object_header(
     object_header const& h) noexcept;
 
@@ -35,7 +41,9 @@ struct object_header {
 
 /// A tensor that an object holds.
 struct tensor_form {
+  /// Of its elements.
   hocket::dtype dtype = hocket::dtype::u8;
+  /// The outermost extent first.
   hocket::shape shape;
 };
 

@@ -24,7 +24,9 @@ class object_limits {
     return *this;
   }
 
+  /// Bytes of one encoded object.
   [[nodiscard]] std::uint64_t bytes_max() const noexcept { return bytes_max_; }
+  /// Levels of structs and containers.
   [[nodiscard]] std::uint32_t depth_max() const noexcept { return depth_max_; }
 
  private:

@@ -11,7 +11,9 @@ namespace hocket {
 /// them without being copied into them.
 struct parcel {
   parcel() = default;
+  /// u8, one dimension, contiguous.
   tensor bytes;
+  /// In the order in which the object names them.
   std::vector<tensor> tensors;
 };
 

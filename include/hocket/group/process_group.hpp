@@ -51,8 +51,10 @@ class group_core;
 class process_group {
  public:
   process_group() noexcept = default;
+  /// Says in words what a default-made one is.
   [[nodiscard]] static process_group disabled() noexcept { return {}; }
 
+  /// Whether every operation is the identity.
   [[nodiscard]] bool is_disabled() const noexcept { return channel_ == nullptr; }
   /// This rank's place; 0 when disabled.
   [[nodiscard]] group_rank rank() const noexcept;
@@ -64,6 +66,7 @@ class process_group {
   [[nodiscard]] std::string const& label() const noexcept;
   /// The place of a member; `errc::not_a_member`, naming the group, for any other rank.
   [[nodiscard]] group_rank place_of(member m) const;
+  /// Where handlers without an executor of their own run. `errc::invalid_argument` when disabled.
   [[nodiscard]] boost::asio::any_io_executor get_executor() const;
   /// Deadline of operations that do not name one; changes apply to later calls.
   void set_deadline(clock::duration d) const;
@@ -72,6 +75,7 @@ class process_group {
   /// others. Equal ids (below 2^63) are the same channel. Id 0 is the group itself. Call
   /// `close_channel` when done: an open channel keeps state on every member.
   [[nodiscard]] process_group channel(std::uint64_t id) const;
+  /// 0 for the group itself.
   [[nodiscard]] std::uint64_t channel_id() const noexcept;
   /// This rank calls nothing more on this channel. No effect on the group itself.
   void close_channel() const;
@@ -100,12 +104,15 @@ class process_group {
   /// Like `all_gather` with the result on the root only; `out` is used there only.
   work<> gather(tensor out, tensor in, member root, op_options const& options = {},
                 std::source_location site = std::source_location::current()) const;
+  /// Gathers parts of any sizes: `in` is this member's part by `plan`, `out` the whole, on the
+  /// root.
   work<> gather_v(tensor out, tensor in, split_plan const& plan, member root,
                   op_options const& options = {},
                   std::source_location site = std::source_location::current()) const;
   /// Hands each member its part of the root's `in`; `in` is used on the root only.
   work<> scatter(tensor out, tensor in, member root, op_options const& options = {},
                  std::source_location site = std::source_location::current()) const;
+  /// Parts of any sizes: `in` is the whole on the root, `out` this member's part by `plan`.
   work<> scatter_v(tensor out, tensor in, split_plan const& plan, member root,
                    op_options const& options = {},
                    std::source_location site = std::source_location::current()) const;
@@ -200,6 +207,7 @@ class process_group {
   template <class T>
   work<> send_object(T const& value, member to, op_options const& options = {},
                      std::source_location site = std::source_location::current()) const;
+  /// Matched with `send_object` only. `errc::corrupt` for an object of another type.
   template <class T>
   [[nodiscard]] work<T> recv_object(
       source from, op_options const& options = {},
@@ -219,16 +227,19 @@ class process_group {
   /// dropping the last handle does the same.
   work<> close() const;
 
+  /// The same group and the same channel of it; disabled ones are equal.
   friend bool operator==(process_group const& a, process_group const& b) noexcept {
     return a.channel_ == b.channel_;
   }
 
   // -- for layers above and for engines' tests
+  /// @cond
   process_group(std::shared_ptr<detail::group_core> group,
                 std::shared_ptr<detail::channel_core> channel) noexcept
       : group_(std::move(group)), channel_(std::move(channel)) {}
   [[nodiscard]] detail::group_core* core() const noexcept { return group_.get(); }
   [[nodiscard]] detail::channel_core& channel_state() const noexcept { return *channel_; }
+  /// @endcond
 
  private:
   std::shared_ptr<detail::group_core> group_;

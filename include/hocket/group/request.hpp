@@ -27,9 +27,11 @@ struct object_type;
 /// One rank's part in one operation, from the call until the engine has let go of it.
 /// The group fills it, an engine carries it out; buffers stay leased until `complete`.
 struct request {
+  /// In place of a peer: whichever member sends first.
   static constexpr int any_peer = -1;
 
   // -- what the caller asked for
+  /// What members compare.
   fingerprint print;
   int rank = 0;                        ///< the calling member's group rank
   int peer = any_peer;                 ///< of a send or receive
@@ -47,13 +49,19 @@ struct request {
   detail::failure local;                      ///< set: this rank cannot take part, and why
 
   // -- for the group
+  /// The channel that it was called on.
   std::shared_ptr<detail::channel_core> of;
+  /// What it takes of the channel's window until it is released.
   detail::window_place in_window;
   bool revokes_on_expiry = false;
 
   // -- for the engine
+  /// @{
+  /// Its place in the order of the group's calls: equal on all members.
   std::uint64_t channel = 0;
   std::uint64_t sequence = 0;
+  /// @}
+  /// The handle's state, which the engine completes.
   detail::op_base* op = nullptr;
   clock::duration limit = clock::duration::max();          ///< of this op's deadline, for its story
   clock::duration arrival_limit = clock::duration::max();  ///< from the first sign of a peer
@@ -62,9 +70,13 @@ struct request {
   bool decided = false;        ///< moving or ended: nothing can change that any more
   void* where = nullptr;       ///< what it waits in
   request* partner = nullptr;  ///< of a matched message
+  /// In a list of the engine's.
   request* next = nullptr;
+  /// Of `out`, until it is complete.
   write_lease writes;  // of `out`
-  read_lease reads;    // of `in`
+  /// Of `in`, until it is complete.
+  read_lease reads;  // of `in`
+  /// Of the tensors that an object holds.
   std::vector<read_lease> attachment_reads;
 
   [[nodiscard]] bool awaits_arrival() const noexcept {

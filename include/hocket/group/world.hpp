@@ -21,18 +21,25 @@ class world {
  public:
   world() noexcept = default;
 
+  /// The one that looks.
   [[nodiscard]] world_rank rank() const;
+  /// Number of ranks.
   [[nodiscard]] int size() const;
   /// The group of all ranks, in rank order.
   [[nodiscard]] process_group group() const;
+  /// Where this rank's handlers run unless they have an executor of their own.
   [[nodiscard]] boost::asio::any_io_executor get_executor() const;
+  /// Whose clock measures this rank's deadlines.
   [[nodiscard]] runtime_handle const& get_runtime() const;
   /// "local", "host", "nccl": how this world moves bytes.
   [[nodiscard]] std::string_view engine_name() const;
+  /// False for a default-made one, of which every other question is `errc::not_initialized`.
   [[nodiscard]] bool valid() const noexcept { return core_ != nullptr; }
 
+  /// @cond
   explicit world(std::shared_ptr<detail::world_core> c) noexcept : core_(std::move(c)) {}
   [[nodiscard]] std::shared_ptr<detail::world_core> const& core() const;
+  /// @endcond
 
  private:
   std::shared_ptr<detail::world_core> core_;

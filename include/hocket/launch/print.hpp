@@ -14,6 +14,7 @@ namespace hocket {
 
 /// Prints on the world's first rank only.
 void print_rank_0(world const& w, std::string_view message, std::FILE* to = stderr);
+/// Likewise; the state tells the rank.
 void print_rank_0(ParallelState const& s, std::string_view message, std::FILE* to = stderr);
 /// For the only rank that this process hosts; a process without one prints. `errc::ambiguous_rank`
 /// where there are several.

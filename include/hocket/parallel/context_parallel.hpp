@@ -45,6 +45,7 @@ namespace hocket {
 [[nodiscard]] work<differentiable<tensor>> cat_outputs_cp_with_grad(
     tensor x, int seq_dim, process_group const& group = {}, op_options const& options = {},
     std::source_location site = std::source_location::current());
+/// Likewise by a plan, for parts of different sizes.
 [[nodiscard]] work<differentiable<tensor>> cat_outputs_cp_with_grad(
     tensor x, split_plan const& plan, process_group const& group = {},
     op_options const& options = {}, std::source_location site = std::source_location::current());

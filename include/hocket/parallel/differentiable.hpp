@@ -23,6 +23,7 @@ class differentiable<tensor> {
   /// A value that is all this rank's own.
   explicit differentiable(tensor v) : value(std::move(v)) {}
 
+  /// The result of the forward operation.
   tensor value;
 
   /// The gradient of what this rank gave, from that of `value`: its own slice, bit for bit, as a

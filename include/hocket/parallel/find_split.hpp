@@ -9,10 +9,15 @@ namespace hocket {
 
 /// Extents of a latent video: batch, channels, frames, height, width.
 struct shape5 {
+  /// Videos in the batch.
   std::int64_t b = 1;
+  /// Channels of the latent.
   std::int64_t c = 1;
+  /// Frames.
   std::int64_t t = 1;
+  /// Rows.
   std::int64_t h = 1;
+  /// Columns.
   std::int64_t w = 1;
 
   /// Five extents from a list; another number of them is `errc::invalid_argument`.
@@ -21,8 +26,11 @@ struct shape5 {
 
 /// Extents of one patch along frames, height, width.
 struct patch3 {
+  /// Frames of a patch.
   std::int64_t t = 1;
+  /// Rows of a patch.
   std::int64_t h = 2;
+  /// Columns of a patch.
   std::int64_t w = 2;
 
   /// Three extents from a list; another number of them is `errc::invalid_argument`.
@@ -31,12 +39,16 @@ struct patch3 {
 
 /// One rank's extents of a split over `cp_t * cp_h` ranks.
 struct split_shape {
+  /// Frames that a rank sees.
   std::int64_t t = 0;
+  /// Rows that a rank sees.
   std::int64_t h = 0;
+  /// Columns that a rank sees: all of them.
   std::int64_t w = 0;
   std::int64_t cp_t = 0;  ///< ranks along the frames
   std::int64_t cp_h = 0;  ///< ranks along the height
 
+  /// Equal in all five.
   friend constexpr bool operator==(split_shape const&, split_shape const&) = default;
 };
 

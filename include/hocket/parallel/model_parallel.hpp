@@ -50,10 +50,13 @@ class model_parallel_options {
     return *this;
   }
 
+  /// @{
+  /// What was set, or its default.
   [[nodiscard]] expert_sizes const& experts() const noexcept { return experts_; }
   [[nodiscard]] int virtual_pp() const noexcept { return virtual_pp_; }
   [[nodiscard]] int rank_offset() const noexcept { return rank_offset_; }
   [[nodiscard]] std::optional<int> local_world_size() const noexcept { return local_world_size_; }
+  /// @}
 
  private:
   expert_sizes experts_;
@@ -72,6 +75,7 @@ class model_parallel_options {
     clock::duration timeout = std::chrono::minutes(30), std::string_view order = "tp-cp-pp-dp",
     model_parallel_options const& options = {},
     std::source_location site = std::source_location::current());
+/// Likewise for the only rank that this process hosts.
 [[nodiscard]] work<ParallelState> initialize_model_parallel(
     int tp_size = 1, int pp_size = 1, int cp_size = 1,
     std::optional<std::string> const& nccl_config_path = std::nullopt,
@@ -86,15 +90,21 @@ class model_parallel_options {
 /// Done before, or never initialised: no effect.
 work<> destroy_model_parallel(ParallelState const& state, bool destroy_process_groups = true,
                               std::source_location site = std::source_location::current());
+/// Likewise for the only rank that this process hosts.
 work<> destroy_model_parallel(bool destroy_process_groups = true,
                               std::source_location site = std::source_location::current());
 
+/// @{
+/// Whether there is a state that was initialised and not destroyed. Never throws for a want of it.
 [[nodiscard]] bool model_parallel_is_initialized(ParallelState const& state);
 [[nodiscard]] bool model_parallel_is_initialized();
+/// @}
 
 /// The state of the only rank that this process hosts.
 [[nodiscard]] ParallelState parallel_state();
 
+/// @{
+/// `ParallelState`'s answer of the same meaning. `with_context_parallel`: along that axis and cp.
 [[nodiscard]] process_group get_tp_group(ParallelState const& s,
                                          bool with_context_parallel = false);
 [[nodiscard]] process_group get_dp_group(ParallelState const& s,
@@ -127,7 +137,10 @@ work<> destroy_model_parallel(bool destroy_process_groups = true,
 [[nodiscard]] world_rank get_pipeline_model_parallel_last_rank(ParallelState const& s);
 [[nodiscard]] world_rank get_pipeline_model_parallel_next_rank(ParallelState const& s);
 [[nodiscard]] world_rank get_pipeline_model_parallel_prev_rank(ParallelState const& s);
+/// @}
 
+/// @{
+/// The same of the only rank that this process hosts.
 [[nodiscard]] process_group get_tp_group(bool with_context_parallel = false);
 [[nodiscard]] process_group get_dp_group(bool with_context_parallel = false);
 [[nodiscard]] process_group get_cp_group();
@@ -155,5 +168,6 @@ work<> destroy_model_parallel(bool destroy_process_groups = true,
 [[nodiscard]] world_rank get_pipeline_model_parallel_last_rank();
 [[nodiscard]] world_rank get_pipeline_model_parallel_next_rank();
 [[nodiscard]] world_rank get_pipeline_model_parallel_prev_rank();
+/// @}
 
 }  // namespace hocket

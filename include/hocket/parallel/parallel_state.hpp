@@ -54,24 +54,34 @@ class ParallelState {
   [[nodiscard]] work<ParallelState> reshape(
       axis_sizes sizes, order o, std::source_location site = std::source_location::current()) const;
 
+  /// Whether accessors will answer.
   [[nodiscard]] bool is_initialized() const noexcept;
 
   // -- the layout
+  /// How all ranks of the topology stand.
   [[nodiscard]] rank_grid grid() const;
+  /// This rank in its world.
   [[nodiscard]] world_rank rank() const;
+  /// Where this rank stands on each axis.
   [[nodiscard]] coordinate place() const;
   /// Pieces of the model that each pipeline stage holds; 1: not interleaved.
   [[nodiscard]] int virtual_pp_size() const;
   /// "tp 2 * cp 2 * ep 1 * dp 1 * pp 2 (order tp-cp-pp-dp-ep), world 8".
   [[nodiscard]] std::string describe() const;
 
-  // -- along any axes. Groups exist for the single axes, tp-cp, dp-cp, tp-pp, tp-dp and tp-dp-cp;
-  // other sets are `errc::invalid_argument` there. Ranks are ascending.
+  // -- along any axes
+  /// @{
+  /// The ranks that differ from this one along these axes only. Groups exist for the single axes,
+  /// tp-cp, dp-cp, tp-pp, tp-dp and tp-dp-cp; other sets are `errc::invalid_argument` there. Ranks
+  /// are ascending.
   [[nodiscard]] process_group group(axis_set axes) const;
   [[nodiscard]] rank_group ranks(axis_set axes) const;
+  /// @}
 
-  // -- place and number of ranks along one axis. `ep` is the experts' view's if there is one, which
-  // alone has `etp` and `edp`: without it those are `errc::invalid_argument`.
+  // -- along one axis
+  /// @{
+  /// This rank's place, or the number of ranks, along one axis. `ep` is the experts' view's if
+  /// there is one, which alone has `etp` and `edp`: without it those are `errc::invalid_argument`.
   [[nodiscard]] int tp_rank() const;
   [[nodiscard]] int cp_rank() const;
   [[nodiscard]] int ep_rank() const;
@@ -86,8 +96,11 @@ class ParallelState {
   [[nodiscard]] int pp_size() const;
   [[nodiscard]] int etp_size() const;
   [[nodiscard]] int edp_size() const;
+  /// @}
 
   // -- groups
+  /// @{
+  /// The ranks that differ from this one along the axes of the name; disabled if there is no other.
   [[nodiscard]] process_group tp_group() const;
   [[nodiscard]] process_group cp_group() const;
   [[nodiscard]] process_group ep_group() const;
@@ -97,36 +110,52 @@ class ParallelState {
   [[nodiscard]] process_group dp_cp_group() const;
   [[nodiscard]] process_group tp_dp_group() const;
   [[nodiscard]] process_group tp_dp_cp_group() const;
+  /// @}
   /// The ranks that hold one copy of the model between them: along tp and pp.
   [[nodiscard]] process_group model_parallel_group() const;
+  /// @{
+  /// Of the experts' view; `errc::invalid_argument` without one.
   [[nodiscard]] process_group etp_group() const;
   [[nodiscard]] process_group edp_group() const;
   [[nodiscard]] process_group etp_ep_group() const;
   [[nodiscard]] process_group etp_ep_pp_group() const;
+  /// @}
 
   // The names that CurryTrain programs use.
+  /// @{
+  /// As the function without `get_`.
   [[nodiscard]] process_group get_tp_group() const { return tp_group(); }
   [[nodiscard]] process_group get_cp_group() const { return cp_group(); }
   [[nodiscard]] process_group get_ep_group() const { return ep_group(); }
   [[nodiscard]] process_group get_dp_group() const { return dp_group(); }
   [[nodiscard]] process_group get_pp_group() const { return pp_group(); }
+  /// @}
 
   // -- members of this rank's groups
+  /// @{
+  /// In group order, also where the group is disabled.
   [[nodiscard]] rank_group ep_ranks() const;
   [[nodiscard]] rank_group etp_ranks() const;
   [[nodiscard]] rank_group edp_ranks() const;
   [[nodiscard]] rank_group etp_ep_ranks() const;
   [[nodiscard]] rank_group etp_ep_pp_ranks() const;
+  /// @}
 
   // -- questions
+  /// @{
+  /// True for both where there is one stage.
   [[nodiscard]] bool is_first_pp_stage() const;
   [[nodiscard]] bool is_last_pp_stage() const;
+  /// @}
   /// The grid's last rank.
   [[nodiscard]] bool is_last_rank() const;
   /// The last rank of its tp-cp group: one in each pipeline stage of each replica.
   [[nodiscard]] bool is_last_tp_cp_rank() const;
 
-  // -- world ranks. Stages are a ring: after the last comes the first.
+  // -- world ranks
+  /// @{
+  /// The first, last, next or previous rank of this rank's group along the axes of the name. Stages
+  /// are a ring: after the last comes the first.
   [[nodiscard]] world_rank tp_src() const;
   [[nodiscard]] world_rank tp_last() const;
   [[nodiscard]] world_rank tp_cp_src() const;
@@ -135,6 +164,7 @@ class ParallelState {
   [[nodiscard]] world_rank pp_last() const;
   [[nodiscard]] world_rank pp_next() const;
   [[nodiscard]] world_rank pp_prev() const;
+  /// @}
 
   /// Handles on the same state.
   friend bool operator==(ParallelState const& a, ParallelState const& b) noexcept {
@@ -142,12 +172,14 @@ class ParallelState {
   }
 
   // -- for layers above
+  /// @cond
   explicit ParallelState(std::shared_ptr<detail::parallel_core> c) noexcept : core_(std::move(c)) {}
   /// Throws unless initialised.
   [[nodiscard]] std::shared_ptr<detail::parallel_core> const& core() const;
   [[nodiscard]] std::shared_ptr<detail::parallel_core> const& core_or_null() const noexcept {
     return core_;
   }
+  /// @endcond
 
  private:
   std::shared_ptr<detail::parallel_core> core_;

@@ -38,13 +38,19 @@ class PPScheduler {
   /// This stage calls nothing more on this channel; what is queued there is withdrawn.
   void close_channel() const;
 
+  /// The stages, in order.
   [[nodiscard]] process_group const& group() const noexcept;
+  /// This one, counted from 0.
   [[nodiscard]] int stage() const noexcept { return group().rank().value(); }
+  /// How many there are.
   [[nodiscard]] int stages() const noexcept { return group().size(); }
+  /// Whether inputs come from outside.
   [[nodiscard]] bool is_first() const noexcept { return stage() == 0; }
+  /// Whether results go outside.
   [[nodiscard]] bool is_last() const noexcept { return stage() == stages() - 1; }
 
   // -- forwards
+  /// To the next stage; done when its receive has matched it. Need not be awaited.
   work<> isend_next(tensor t, op_options const& options = {},
                     std::source_location site = std::source_location::current()) const;
   /// Into `buffer`, which must have the message's dtype and number of elements, else
@@ -65,6 +71,7 @@ class PPScheduler {
   /// Begins a receive whose result is taken later, first in, first out.
   void queue_irecv_prev(op_options const& options = {},
                         std::source_location site = std::source_location::current()) const;
+  /// Likewise; `errc::mismatch` when it is taken, if it is not what is expected.
   void queue_irecv_prev(shape const& extents, dtype type, op_options const& options = {},
                         std::source_location site = std::source_location::current()) const;
   /// The result of the oldest queued receive. `errc::invalid_argument` at once if there is none.
@@ -74,20 +81,25 @@ class PPScheduler {
   [[nodiscard]] std::size_t queued() const;
 
   // -- backwards
+  /// To the previous stage; otherwise as `isend_next`.
   work<> isend_prev(tensor t, op_options const& options = {},
                     std::source_location site = std::source_location::current()) const;
+  /// From the next stage; otherwise as `irecv_prev`.
   [[nodiscard]] work<> irecv_next(
       tensor buffer, op_options const& options = {},
       std::source_location site = std::source_location::current()) const;
+  /// From the next stage; otherwise as `recv_prev_data`.
   [[nodiscard]] work<tensor> recv_next_data(
       op_options const& options = {},
       std::source_location site = std::source_location::current()) const;
 
   // -- for `init_pp_scheduler`
+  /// @cond
   explicit PPScheduler(std::shared_ptr<detail::pp_scheduler_core> c);
   [[nodiscard]] std::shared_ptr<detail::pp_scheduler_core> const& core() const noexcept {
     return core_;
   }
+  /// @endcond
 
  private:
   std::shared_ptr<detail::pp_scheduler_core> core_;
@@ -98,10 +110,12 @@ class PPScheduler {
 /// it ends with `destroy_model_parallel`. With one stage there is nowhere to send: its calls fail.
 /// The form without a state means the only rank that this process hosts.
 PPScheduler init_pp_scheduler(ParallelState const& state);
+/// Likewise for the only rank that this process hosts.
 PPScheduler init_pp_scheduler();
 
 /// The state's PPScheduler; `errc::not_initialized` without one.
 [[nodiscard]] PPScheduler pp_scheduler(ParallelState const& state);
+/// Likewise for the only rank that this process hosts.
 [[nodiscard]] PPScheduler pp_scheduler();
 
 }  // namespace hocket

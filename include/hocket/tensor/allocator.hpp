@@ -21,9 +21,11 @@ class allocator : public std::enable_shared_from_this<allocator> {
   /// Takes a block back, with what the device layer knows of its last use.
   virtual void deallocate(memory_block const& block,
                           std::unique_ptr<device_marks> marks) noexcept = 0;
+  /// What its blocks are in the memory of.
   [[nodiscard]] virtual hocket::device device() const noexcept = 0;
 };
 
+/// Of one allocator, at one moment.
 struct allocator_stats {
   std::size_t bytes_live = 0;    ///< reserved by storages
   std::size_t bytes_pooled = 0;  ///< free blocks above 1 KiB, kept for reuse
@@ -41,12 +43,14 @@ class host_memory final : public allocator {
 
   [[nodiscard]] memory_block allocate(std::size_t bytes) override;
   void deallocate(memory_block const& block, std::unique_ptr<device_marks> marks) noexcept override;
+  /// The host.
   [[nodiscard]] hocket::device device() const noexcept override { return {}; }
 
   /// Gives pooled memory back to the system.
   void trim() noexcept;
   /// The most bytes kept for reuse: by default 2 GiB or a quarter of the machine's memory.
   void set_pool_limit(std::size_t bytes) noexcept;
+  /// Of this moment; other threads may change it at once.
   [[nodiscard]] allocator_stats stats() const noexcept;
 
  private:
@@ -67,10 +71,14 @@ class memfd_allocator final : public allocator {
 
   [[nodiscard]] memory_block allocate(std::size_t bytes) override;
   void deallocate(memory_block const& block, std::unique_ptr<device_marks> marks) noexcept override;
+  /// The host.
   [[nodiscard]] hocket::device device() const noexcept override { return {}; }
 
+  /// Of the file; it stays the allocator's own.
   [[nodiscard]] int fd() const noexcept;
+  /// In bytes; at least what was asked for.
   [[nodiscard]] std::size_t capacity() const noexcept;
+  /// Counted as those of `host_memory`.
   [[nodiscard]] allocator_stats stats() const noexcept;
 
  private:

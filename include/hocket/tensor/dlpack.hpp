@@ -17,7 +17,8 @@ using deleter_runner = std::function<void(std::function<void()>)>;
 [[nodiscard]] DLManagedTensor* to_dlpack(tensor const& t);
 
 /// Takes a tensor over from a producer of DLPack. Its deleter is called exactly once, when the
-/// last reference to the storage goes: through `run_deleter`, or without one on that thread.
+/// last reference to the storage goes: through `run_deleter`, or without one on that thread. A
+/// reference of an operation goes on its group's executor, never on a progress thread.
 /// Throws errc::invalid_argument or errc::unsupported for what has no counterpart here; then the
 /// producer's tensor is untouched and still the caller's.
 [[nodiscard]] tensor from_dlpack(DLManagedTensor* managed, deleter_runner run_deleter = {});

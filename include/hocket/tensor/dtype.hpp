@@ -31,6 +31,7 @@ enum class dtype : std::uint8_t {
   f8e5m2,
 };
 
+/// How many dtypes there are; they are numbered from 0.
 inline constexpr int dtype_count = 17;
 
 /// Bytes of one element.
@@ -86,6 +87,7 @@ concept element = requires {
 };
 
 template <element T>
+/// The dtype of a C++ type.
 inline constexpr dtype dtype_of = detail::dtype_of<T>::value;
 
 }  // namespace hocket

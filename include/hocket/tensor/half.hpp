@@ -68,14 +68,18 @@ struct small_float {
 
 /// IEEE binary16. Conversion from float rounds to nearest, ties to even; NaNs become quiet.
 struct float16 {
+  /// As they stand in a tensor.
   std::uint16_t bits = 0;
 
   constexpr float16() = default;
+  /// Rounds to nearest, ties to even. Overflow becomes infinity.
   explicit constexpr float16(float value) noexcept
       : bits(static_cast<std::uint16_t>(detail::small_float<5, 10>::encode(value))) {}
+  /// Exact.
   explicit constexpr operator float() const noexcept {
     return detail::small_float<5, 10>::decode(bits);
   }
+  /// The number that these bits are; any are valid.
   static constexpr float16 from_bits(std::uint16_t b) noexcept {
     float16 f;
     f.bits = b;
@@ -85,18 +89,22 @@ struct float16 {
 
 /// The upper half of a binary32. Conversion from float rounds to nearest, ties to even.
 struct bfloat16 {
+  /// As they stand in a tensor.
   std::uint16_t bits = 0;
 
   constexpr bfloat16() = default;
+  /// Rounds to nearest, ties to even. Overflow becomes infinity; NaNs stay NaNs.
   explicit constexpr bfloat16(float value) noexcept {
     auto const b = std::bit_cast<std::uint32_t>(value);
     bool const is_nan = (b & 0x7fffffffU) > 0x7f800000U;
     bits = static_cast<std::uint16_t>(is_nan ? (b >> 16) | 0x40U
                                              : (b + 0x7fffU + ((b >> 16) & 1U)) >> 16);
   }
+  /// Exact.
   explicit constexpr operator float() const noexcept {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
   }
+  /// The number that these bits are; any are valid.
   static constexpr bfloat16 from_bits(std::uint16_t b) noexcept {
     bfloat16 f;
     f.bits = b;
@@ -106,14 +114,18 @@ struct bfloat16 {
 
 /// OCP's 8-bit float with 4 exponent bits: no infinity, largest value 448, overflow gives NaN.
 struct float8_e4m3 {
+  /// As they stand in a tensor.
   std::uint8_t bits = 0;
 
   constexpr float8_e4m3() = default;
+  /// Rounds to nearest, ties to even. Overflow becomes NaN.
   explicit constexpr float8_e4m3(float value) noexcept
       : bits(static_cast<std::uint8_t>(detail::small_float<4, 3, true>::encode(value))) {}
+  /// Exact.
   explicit constexpr operator float() const noexcept {
     return detail::small_float<4, 3, true>::decode(bits);
   }
+  /// The number that these bits are; any are valid.
   static constexpr float8_e4m3 from_bits(std::uint8_t b) noexcept {
     float8_e4m3 f;
     f.bits = b;
@@ -123,14 +135,18 @@ struct float8_e4m3 {
 
 /// OCP's 8-bit float with 5 exponent bits: the upper half of a binary16.
 struct float8_e5m2 {
+  /// As they stand in a tensor.
   std::uint8_t bits = 0;
 
   constexpr float8_e5m2() = default;
+  /// Rounds to nearest, ties to even. Overflow becomes infinity.
   explicit constexpr float8_e5m2(float value) noexcept
       : bits(static_cast<std::uint8_t>(detail::small_float<5, 2>::encode(value))) {}
+  /// Exact.
   explicit constexpr operator float() const noexcept {
     return detail::small_float<5, 2>::decode(bits);
   }
+  /// The number that these bits are; any are valid.
   static constexpr float8_e5m2 from_bits(std::uint8_t b) noexcept {
     float8_e5m2 f;
     f.bits = b;

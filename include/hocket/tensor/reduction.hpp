@@ -24,8 +24,10 @@ enum class reduction : std::uint8_t {
   premultiplied_sum,
 };
 
+/// How many reductions there are; they are numbered from 0.
 inline constexpr int reduction_count = 9;
 
+/// As messages spell it: "sum".
 [[nodiscard]] char const* name_of(reduction r) noexcept;
 
 /// Whether the reduction has a meaning for elements of the dtype:

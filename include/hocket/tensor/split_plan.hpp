@@ -22,12 +22,16 @@ enum class layout : std::uint8_t {
   uneven,    ///< sizes given by the caller
 };
 
+/// As messages spell it: "balanced".
 [[nodiscard]] std::string_view name_of(layout l) noexcept;
 
 /// A run of indices that lies in one piece in the full tensor and in a part.
 struct split_piece {
+  /// Where it begins in the full dimension.
   std::int64_t full_start = 0;
+  /// Where it begins in the part.
   std::int64_t part_start = 0;
+  /// Number of indices.
   std::int64_t length = 0;
 };
 
@@ -35,11 +39,15 @@ struct split_piece {
 class split_pieces {
  public:
   split_pieces() noexcept = default;
+  /// One more; there is room for the most that a plan needs.
   void append(split_piece const& p) noexcept { pieces_[size_++] = p; }
+  /// @{
+  /// The runs in the order of the part.
   [[nodiscard]] split_piece const* begin() const noexcept { return pieces_.data(); }
   [[nodiscard]] split_piece const* end() const noexcept { return pieces_.data() + size_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] split_piece const& operator[](std::size_t i) const noexcept { return pieces_[i]; }
+  /// @}
 
  private:
   std::array<split_piece, 2> pieces_{};
@@ -49,10 +57,13 @@ class split_pieces {
 /// Which indices of a dimension belong to which part. A value; copying one does not allocate.
 class split_plan {
  public:
+  /// The dimension that is cut, counted from the front.
   [[nodiscard]] std::size_t dim() const noexcept { return dim_; }
   /// Of the full dimension.
   [[nodiscard]] std::int64_t length() const noexcept { return length_; }
+  /// How many parts; ranks of the group that shares it.
   [[nodiscard]] int parts() const noexcept { return parts_; }
+  /// How it is cut.
   [[nodiscard]] hocket::layout layout() const noexcept { return layout_; }
 
   /// The extent of a part, padding included.
@@ -71,6 +82,7 @@ class split_plan {
 
   /// Equal plans have equal hashes, on every machine and in every version.
   [[nodiscard]] std::uint64_t hash() const noexcept;
+  /// The same pieces for every part, along the same dimension.
   friend bool operator==(split_plan const& a, split_plan const& b) noexcept;
 
  private:

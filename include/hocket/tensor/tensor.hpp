@@ -52,16 +52,20 @@ struct description : pooled {
 class tensor {
  public:
   tensor() noexcept = default;
+  /// @{
+  /// Copies are the same tensor: they share the description and the storage.
   tensor(tensor const&) noexcept = default;
   tensor(tensor&&) noexcept = default;
   tensor& operator=(tensor const&) noexcept = default;
   tensor& operator=(tensor&&) noexcept = default;
+  /// @}
   ~tensor() = default;
 
   // --- making ---
   /// Elements are not cleared.
   [[nodiscard]] static tensor empty(hocket::dtype type, hocket::shape const& extents,
                                     allocator& from = host_allocator());
+  /// Every bit is zero. Host memory of the default allocator.
   [[nodiscard]] static tensor zeros(hocket::dtype type, hocket::shape const& extents);
   /// Every element is `value`, rounded to the dtype; an integer that does not fit is
   /// errc::invalid_argument.
@@ -96,8 +100,11 @@ class tensor {
                                            std::int64_t offset);
 
   // --- asking ---
+  /// False for a default-made tensor; every other question about one is `errc::invalid_argument`.
   [[nodiscard]] bool defined() const noexcept { return description_ != nullptr; }
+  /// Of every element.
   [[nodiscard]] hocket::dtype dtype() const { return get().dtype; }
+  /// Valid as long as a copy of this tensor.
   [[nodiscard]] hocket::shape const& shape() const { return get().shape; }
   /// The extent of one dimension.
   [[nodiscard]] std::int64_t size(std::int64_t dim) const {
@@ -109,15 +116,21 @@ class tensor {
   }
   /// Of the first element in the storage, in elements.
   [[nodiscard]] std::int64_t storage_offset() const { return get().offset; }
+  /// Number of dimensions; 0 for a scalar.
   [[nodiscard]] std::size_t ndim() const { return get().shape.size(); }
+  /// Number of elements; 1 for a scalar.
   [[nodiscard]] std::int64_t numel() const { return get().numel; }
   /// numel() elements' worth, whatever the strides.
   [[nodiscard]] std::size_t nbytes() const {
     return static_cast<std::size_t>(get().numel) * size_of(get().dtype);
   }
+  /// Of its storage.
   [[nodiscard]] hocket::device device() const { return get().storage->device(); }
+  /// Whether the elements lie in row-major order without gaps.
   [[nodiscard]] bool is_contiguous() const { return get().contiguous; }
+  /// Whether nobody here holds the bytes: the caller keeps them alive (`unsafe_borrow`).
   [[nodiscard]] bool is_unowned() const { return get().storage->is_unowned(); }
+  /// Shared with every view of it.
   [[nodiscard]] storage_ptr const& storage() const { return get().storage; }
   /// Whether an op reads or writes the storage now.
   [[nodiscard]] bool leased() const { return get().storage->leased(); }
@@ -126,16 +139,23 @@ class tensor {
   [[nodiscard]] bool same_object(tensor const& other) const noexcept {
     return description_ == other.description_;
   }
+  /// Whether the two are views of one storage; their elements need not meet.
   [[nodiscard]] bool shares_storage(tensor const& other) const noexcept {
     return defined() && other.defined() && description_->storage == other.description_->storage;
   }
   /// Whether the address ranges from first to last element meet; interleaved views count.
   [[nodiscard]] bool overlaps(tensor const& other) const noexcept;
+  /// Whether two indices may mean one address, as in a view with a stride of 0 (strides that
+  /// interleave count). Such a tensor can be read; writing to it is errc::invalid_argument.
+  [[nodiscard]] bool overlaps_itself() const noexcept;
 
   // --- views and copies ---
+  /// A view of `length` indices of one dimension, from `start`; `errc::invalid_argument` where some
+  /// are outside. A negative `dim` counts from the back.
   [[nodiscard]] tensor slice(std::int64_t dim, std::int64_t start, std::int64_t length) const;
   /// One index of a dimension, which goes away. A negative index counts from the back.
   [[nodiscard]] tensor select(std::int64_t dim, std::int64_t index) const;
+  /// A view with two dimensions exchanged. Negative ones count from the back.
   [[nodiscard]] tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
   /// A view with other extents; errc::invalid_argument when the strides allow none.
   [[nodiscard]] tensor reshape(hocket::shape const& extents) const;
@@ -151,6 +171,7 @@ class tensor {
   [[nodiscard]] std::byte* bytes() const;
   /// The first element, for the holder of a lease on this storage.
   [[nodiscard]] std::byte* bytes(write_lease const& lease) const;
+  /// The first element, for reading; also while ops read the storage.
   [[nodiscard]] std::byte const* const_bytes() const;
   /// As above, typed; another dtype is errc::invalid_argument.
   template <element T>
@@ -158,6 +179,7 @@ class tensor {
     expect(dtype_of<T>);
     return reinterpret_cast<T*>(bytes());
   }
+  /// As above, typed; another dtype is errc::invalid_argument.
   template <element T>
   [[nodiscard]] T const* const_data() const {
     expect(dtype_of<T>);
@@ -177,6 +199,7 @@ class tensor {
     return *reinterpret_cast<T const*>(element_at(at));
   }
 
+  /// Exchanges what the two names mean; no bytes move.
   friend void swap(tensor& a, tensor& b) noexcept { a.description_.swap(b.description_); }
 
  private:

@@ -15,7 +15,9 @@ namespace hocket {
 /// A direction of parallelism: tensor, context, expert, data, pipeline.
 enum class axis : std::uint8_t { tp, cp, ep, dp, pp };
 
+/// tp, cp, ep, dp, pp.
 inline constexpr std::size_t axis_count = 5;
+/// In the order in which texts name them.
 inline constexpr std::array<axis, axis_count> all_axes{axis::tp, axis::cp, axis::ep, axis::dp,
                                                        axis::pp};
 
@@ -30,14 +32,21 @@ inline constexpr int derive = std::numeric_limits<int>::min();
 
 /// Ranks along each axis. One of them may be `derive`.
 struct axis_sizes {
+  /// @{
+  /// At least 1, or `derive`.
   int tp = 1;
   int cp = 1;
   int ep = 1;
   int dp = derive;
   int pp = 1;
+  /// @}
 
+  /// @{
+  /// The size along an axis.
   [[nodiscard]] constexpr int& operator[](axis a) noexcept { return this->*member(a); }
   [[nodiscard]] constexpr int operator[](axis a) const noexcept { return this->*member(a); }
+  /// @}
+  /// Equal in all five, `derive` only to itself.
   friend constexpr bool operator==(axis_sizes const&, axis_sizes const&) = default;
 
  private:
@@ -64,6 +73,7 @@ class axis_set {
   /// The empty set: each rank is a group of its own.
   constexpr axis_set() noexcept = default;
 
+  /// Of these axes; naming one twice is the same as naming it once.
   template <std::same_as<axis>... Axes>
   requires(sizeof...(Axes) >
            0) constexpr axis_set(Axes... axes) noexcept  // a single axis converts: groups(axis::tp)
@@ -72,7 +82,9 @@ class axis_set {
   /// Reads "tp-cp" or "CP-tp". An unknown, repeated or empty name is `errc::invalid_argument`.
   [[nodiscard]] static axis_set parse(std::string_view text);
 
+  /// Whether the members of a group differ along this axis.
   [[nodiscard]] constexpr bool contains(axis a) const noexcept { return (bits_ & bit(a)) != 0; }
+  /// Whether each rank is a group of its own.
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
 
   /// This set and one more axis.
@@ -85,6 +97,7 @@ class axis_set {
   /// "tp-cp", always in the order tp, cp, ep, dp, pp.
   [[nodiscard]] std::string text() const;
 
+  /// The same axes, however they were spelled.
   friend constexpr bool operator==(axis_set, axis_set) = default;
 
  private:

@@ -23,8 +23,11 @@ class expert_view {
   /// dense grid has an `ep` of its own, or a pipeline group would differ between the two tilings.
   expert_view(rank_grid const& dense, expert_sizes sizes);
 
+  /// Ranks that share one expert.
   [[nodiscard]] int etp_size() const noexcept { return grid_.size_of(axis::tp); }
+  /// Ranks that share the experts of a layer.
   [[nodiscard]] int ep_size() const noexcept { return grid_.size_of(axis::ep); }
+  /// Ranks that hold the same experts.
   [[nodiscard]] int edp_size() const noexcept { return grid_.size_of(axis::dp); }
 
   /// The second tiling as a grid: its axis tp is etp, its axis dp is edp, cp is 1.

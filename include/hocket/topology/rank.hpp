@@ -15,10 +15,13 @@ template <class Tag>
 class basic_rank {
  public:
   constexpr basic_rank() noexcept = default;
+  /// From an `int` only: a size or an unsigned index must be converted in sight.
   template <std::same_as<int> Int>
   constexpr explicit basic_rank(Int value) noexcept : value_(value) {}
 
+  /// As a plain number.
   [[nodiscard]] constexpr int value() const noexcept { return value_; }
+  /// By number; ranks of different kinds do not compare.
   friend constexpr auto operator<=>(basic_rank, basic_rank) = default;
 
  private:
@@ -33,8 +36,10 @@ using group_rank = basic_rank<struct group_rank_tag>;
 
 }  // namespace hocket
 
+/// Of its number.
 template <class Tag>
 struct std::hash<hocket::basic_rank<Tag>> {
+  /// That of the int.
   std::size_t operator()(hocket::basic_rank<Tag> r) const noexcept {
     return std::hash<int>{}(r.value());
   }

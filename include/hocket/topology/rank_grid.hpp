@@ -13,12 +13,16 @@ namespace hocket {
 
 /// Where a rank stands on each axis, counted from 0.
 struct coordinate {
+  /// @{
+  /// From 0 to the size of the axis - 1.
   int tp = 0;
   int cp = 0;
   int ep = 0;
   int dp = 0;
   int pp = 0;
+  /// @}
 
+  /// Along an axis.
   [[nodiscard]] constexpr int operator[](axis a) const noexcept {
     switch (a) {
       case axis::tp:
@@ -34,6 +38,7 @@ struct coordinate {
     }
     return pp;
   }
+  /// The same place.
   friend constexpr bool operator==(coordinate const&, coordinate const&) = default;
 };
 
@@ -52,14 +57,17 @@ class rank_grid {
   [[nodiscard]] int size() const noexcept { return world_; }
   /// The lowest rank of this grid.
   [[nodiscard]] int offset() const noexcept { return offset_; }
+  /// Along one axis; at least 1.
   [[nodiscard]] int size_of(axis a) const noexcept { return sizes_[a]; }
   /// The product of the sizes of several axes: the size of each of their groups.
   [[nodiscard]] int size_of(axis_set axes) const noexcept;
   /// All sizes, none of them `derive`.
   [[nodiscard]] axis_sizes const& sizes() const noexcept { return sizes_; }
+  /// The innermost axis first.
   [[nodiscard]] hocket::order const& order() const noexcept { return order_; }
   /// How far apart the ranks of two neighbours along this axis are.
   [[nodiscard]] int stride_of(axis a) const noexcept { return strides_[index(a)]; }
+  /// Whether it is one of offset … offset + size - 1.
   [[nodiscard]] bool contains(world_rank rank) const noexcept {
     return rank.value() >= offset_ && rank.value() - offset_ < world_;
   }

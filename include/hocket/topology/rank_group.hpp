@@ -37,12 +37,15 @@ class rank_group {
     std::array<int, sizeof...(Ranks)> const list{ranks...};
     return from(list);
   }
+  /// The members as plain numbers, with the errors of the constructor.
   [[nodiscard]] static rank_group from(std::span<int const> ranks);
 
   /// `count` ranks first, first + 1, …, without a list.
   [[nodiscard]] static rank_group consecutive(world_rank first, int count);
 
+  /// Number of members.
   [[nodiscard]] int size() const noexcept { return count_; }
+  /// Whether it has no members.
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
   /// The member at a place that the caller knows to be in [0, size()).
@@ -53,6 +56,7 @@ class rank_group {
 
   /// Where a rank stands in this group; nullopt if it is no member. O(1), O(log n) in a list.
   [[nodiscard]] std::optional<group_rank> group_rank_of(world_rank rank) const noexcept;
+  /// Whether the rank is a member. O(1), O(log n) in a list.
   [[nodiscard]] bool contains(world_rank rank) const noexcept {
     return group_rank_of(rank).has_value();
   }
@@ -64,8 +68,11 @@ class rank_group {
   /// `errc::invalid_argument` if one is outside the group.
   [[nodiscard]] rank_group slice(group_rank first, int count, int stride = 1) const;
 
+  /// @{
+  /// The members in group order. An iterator refers to the group, which must outlive it unmoved.
   [[nodiscard]] iterator begin() const noexcept;
   [[nodiscard]] iterator end() const noexcept;
+  /// @}
 
   /// Equal on every host and in every process for equal lists. O(size).
   [[nodiscard]] std::uint64_t hash() const noexcept;
@@ -96,8 +103,10 @@ class rank_group {
   std::shared_ptr<list const> list_;
 };
 
+/// Forward; it computes each member and refers to no memory of it.
 class rank_group::iterator {
  public:
+  /// @cond
   using iterator_category = std::forward_iterator_tag;
   using value_type = world_rank;
   using difference_type = std::ptrdiff_t;
@@ -115,6 +124,7 @@ class rank_group::iterator {
   friend bool operator==(iterator const& a, iterator const& b) noexcept {
     return a.place_ == b.place_;
   }
+  /// @endcond
 
  private:
   friend class rank_group;
@@ -131,8 +141,10 @@ inline rank_group::iterator rank_group::end() const noexcept { return {this, cou
 
 }  // namespace hocket
 
+/// Of the list of members; for containers.
 template <>
 struct std::hash<hocket::rank_group> {
+  /// See `rank_group::hash`. O(size).
   std::size_t operator()(hocket::rank_group const& group) const noexcept {
     return static_cast<std::size_t>(group.hash());
   }

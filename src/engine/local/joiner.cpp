@@ -21,6 +21,8 @@ class joiner::joining final : public detail::value_state<std::shared_ptr<endpoin
   std::string const key;
   making* in = nullptr;  // while it waits
 
+  bool drive() override { return at_->fabric_->rt().drive(); }
+
  protected:
   void waits_ended() noexcept override { at_->give_up(*this); }
   std::string expiry_story() override { return at_->missing(*this); }
@@ -54,6 +56,7 @@ struct joiner::outcome {
   std::optional<group_spec> spec;
 
   void tell(std::shared_ptr<fabric> const& f) {
+    presence::completion const here;
     for (auto const& op : refused)
       op->finish(detail::make_failure(make_error_code(code), to_string(op->info()) + ": " + why));
     if (admitted.empty()) return;

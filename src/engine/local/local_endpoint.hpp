@@ -26,6 +26,7 @@ class local_endpoint final : public endpoint {
   void submit(request& r) noexcept override { hub_->submit(r); }
   void withdraw(request& r) noexcept override { hub_->withdraw(r); }
   std::string missing(request const& r) const override { return hub_->missing(r); }
+  bool drive() noexcept override { return hub_->drive(); }
   void close_channel(std::uint64_t channel) noexcept override {
     hub_->close_channel(rank_, channel);
   }

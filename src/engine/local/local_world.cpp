@@ -100,7 +100,7 @@ class local_world::ranks {
     {
       std::lock_guard const lock(mutex_);
       auto const i = static_cast<std::size_t>(rank);
-      failures_[i] = e;
+      if (!failures_[i]) failures_[i] = e;  // of several programs, the first one's
       if (e && !first_) first_ = e;
       w = std::exchange(worlds_[i], world());
     }

@@ -12,8 +12,9 @@
 namespace hocket::local {
 namespace {
 
-// From the destruction of a handle to the end of its program, both on one thread.
-constexpr auto unwinding_max = std::chrono::milliseconds(10);
+// From the destruction of a handle to the end of its program: on one thread, but on a machine that
+// may have others to run.
+constexpr auto unwinding_max = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -33,15 +34,17 @@ void presence::joined(std::shared_ptr<local_hub> const& h, int place) {
 
 void presence::leave(std::shared_ptr<local_hub> const& h, int place, errc code,
                      std::string const& reason) {
-  bool const passing = code == errc::group_closed && std::uncaught_exceptions() > 0;
-  if (passing && leaves_later(h, place, reason)) return;
+  bool const passing = std::uncaught_exceptions() > 0;
+  bool const may_be_lost = code == errc::group_closed && (passing || completion::is_under_way());
+  auto const told = passing ? reason + ", while an exception passed" : reason;
+  if (may_be_lost && leaves_later(h, place, told)) return;
   h->leave(place, code, reason);
 }
 
 bool presence::leaves_later(std::shared_ptr<local_hub> const& h, int place, std::string const& reason) {
   std::lock_guard const lock(mutex_);
   if (programs_ == 0) return false;
-  leaving_.push_back({h, place, reason + ", while an exception passed"});
+  leaving_.push_back({h, place, reason});
   if (alarm_) return true;
   alarm_.reset(new alarm([weak = weak_from_this()] {
                  if (auto const self = weak.lock()) self->leave_now();

@@ -20,10 +20,25 @@ class local_hub;
 ///
 /// A program that ends by an exception drops its groups on the way, before anybody can know what
 /// the exception says. So what is dropped while an exception passes is left when the program has
-/// ended, with its story; or a little later, if the program has caught it and goes on.
+/// ended, with its story; or a little later, if the program has caught it and goes on. The same
+/// holds for a group whose last handle is the one in the operation that made it, which the thread
+/// that completes it still has when the program, on another thread, has ended already.
 class presence : public std::enable_shared_from_this<presence> {
  public:
   explicit presence(runtime_handle rt) : runtime_(std::move(rt)) {}
+
+  /// While it lives, this thread completes the making of groups.
+  class completion {
+   public:
+    completion() noexcept { ++depth_; }
+    ~completion() { --depth_; }
+    completion(completion const&) = delete;
+    completion& operator=(completion const&) = delete;
+    [[nodiscard]] static bool is_under_way() noexcept { return depth_ > 0; }
+
+   private:
+    inline static thread_local int depth_ = 0;
+  };
 
   void joined(std::shared_ptr<local_hub> const& h, int place);
   void leave(std::shared_ptr<local_hub> const& h, int place, errc code, std::string const& reason);

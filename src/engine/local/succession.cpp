@@ -26,6 +26,7 @@ void succession::outcome::admit(group_spec s, std::vector<heir_ptr> all) {
 }
 
 void succession::outcome::tell(std::shared_ptr<fabric> const& f) {
+  presence::completion const here;
   for (auto& [h, why] : refused_) {
     h->limit.reset();
     h->finish(std::move(why));

@@ -191,6 +191,32 @@ TEST_CASE("a handler that blocks on a pool does not hold up the others") {
   CHECK(seen);
 }
 
+TEST_CASE(
+    "a blocking handler delays no other in a context that two threads have just begun to run") {
+  for (bool const together : {true, false}) {  // ready at once, or while the first one blocks
+    asio::io_context ctx;
+    promise<int> p(ctx.get_executor());
+    promise<int> q(ctx.get_executor());
+    std::promise<void> blocks, called;
+    auto was_called = called.get_future();
+    bool in_time = false;
+    p.get_work().async_wait([&](error_code, int) {
+      blocks.set_value();
+      in_time = was_called.wait_for(long_enough) == std::future_status::ready;
+    });
+    q.get_work().async_wait([&](error_code, int) { called.set_value(); });
+    p.set(1);
+    if (together) q.set(1);
+    std::thread first([&] { ctx.run(); });
+    std::thread second([&] { ctx.run(); });
+    blocks.get_future().wait();
+    if (!together) q.set(1);
+    first.join();
+    second.join();
+    CHECK(in_time);
+  }
+}
+
 TEST_CASE("a stopped context calls at most one batch more and loses nothing") {
   asio::io_context ctx;
   promise<int> p(ctx.get_executor());

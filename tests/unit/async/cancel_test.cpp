@@ -228,6 +228,27 @@ TEST_CASE("a cancelled wait on memory without an owner is told when the engine h
   CHECK(op->asked == 1);
 }
 
+TEST_CASE("a slot's wait on memory without an owner is told as late, the others their result") {
+  asio::io_context ctx;
+  boost::intrusive_ptr<unowned_state> const op(
+      new unowned_state(detail::port_of(ctx.get_executor())), false);
+  work<int> w{detail::op_ptr<int>(op)};
+  asio::cancellation_signal signal;
+  outcome one, other;
+  w.async_wait(asio::bind_cancellation_slot(signal.slot(), into(one)));
+  w.async_wait(into(other));
+  signal.emit(asio::cancellation_type::terminal);
+  ctx.poll();
+  CHECK(one.calls == 0);
+  CHECK(op->asked == 0);
+  op->store(3);
+  op->finish();
+  ctx.run();
+  CHECK(one.code == operation_aborted());
+  CHECK(one.calls == 1);
+  CHECK(other.value == 3);
+}
+
 TEST_CASE("released() comes when the engine has finished, whatever became of the wait") {
   asio::io_context ctx;
   promise<int> p(ctx.get_executor());

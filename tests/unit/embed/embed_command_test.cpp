@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <sstream>
 
@@ -37,6 +39,11 @@ bool has(std::string const& text, std::string const& part) {
   bool const found = text.find(part) != std::string::npos;
   CHECK(found);
   return found;
+}
+
+std::string read_text(std::filesystem::path const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
 std::vector<boost::json::value> documents(std::string const& output) {
@@ -99,6 +106,7 @@ TEST_CASE("neighbours are pairs of lines, the closest first") {
 
 TEST_CASE("help explains every option") {
   auto const help = embed_says("--help");
+  CHECK(embed_says("-h").output == help.output);
   CHECK(help.status == 0);
   for (char const* const option :
        {"--cp", "--pp", "--in-flight", "--model", "--tiny", "--neighbours", "FILE", "get_model.sh"})
@@ -111,7 +119,15 @@ TEST_CASE("options that make no run are refused with their values") {
   has(refused("--tiny --cp 64 --pp 5 x"), "--cp 64 times --pp 5 is 320 ranks");
   has(refused("--tiny --in-flight 0 x"), "--in-flight 0");
   has(refused("--tiny --neighbours=0 x"), "--neighbours 0");
+  has(refused("--tiny --neighbours -1 x"), "--neighbours -1: must be 1 to");
+  has(refused("--tiny --neighbours=-1 x"), "--neighbours -1: must be 1 to");
   has(refused("--tiny --cp two x"), "two");
+  has(refused("--tiny --cp 99999999999999999999 x"), "99999999999999999999");
+  has(refused("--tiny --cp '' x"), "--cp");
+  has(refused("--tiny -x"), "-x is no option; a FILE of that name is ./-x");
+  has(refused("--tiny -- -x"), "./-x");
+  has(refused("--tiny ''"), "FILE: its name is empty");
+  has(refused("--model '' x"), "--model: the directory's name is empty");
   has(refused("--tiny --what x"), "--what");
   has(refused("--tiny"), "one FILE is needed");
   has(refused("--tiny a b"), "not 2");
@@ -130,6 +146,17 @@ TEST_CASE("text that cannot be read is refused with its name, line and byte") {
   }
 }
 
+TEST_CASE("a tiny model that has no place is refused with the place") {
+  auto const nowhere = hocket::test::run_program("TMPDIR=/nowhere '" HOCKET_EMBED
+                                                 "' --tiny /dev/null 2>&1 >/dev/null");
+  CHECK(nowhere.status == 2);
+  has(nowhere.output, "no directory for temporary files (TMPDIR): ");
+  auto const refusing =
+      hocket::test::run_program("TMPDIR=/proc '" HOCKET_EMBED "' --tiny /dev/null 2>&1 >/dev/null");
+  CHECK(refusing.status == 2);
+  has(refusing.output, "cannot make a directory in /proc: ");
+}
+
 TEST_CASE("a model that is missing or damaged is refused with what is wrong") {
   scratch_directory const empty;
   auto const missing = refused("--model '" + empty.path().string() + "' /dev/null");
@@ -141,6 +168,12 @@ TEST_CASE("a model that is missing or damaged is refused with what is wrong") {
   has(refused("--cp 2 --model '" + cut.path().string() + "' /dev/null"), "model.safetensors");
   std::filesystem::resize_file(weights, 5);
   has(refused("--cp 2 --model '" + cut.path().string() + "' /dev/null"), "model.safetensors");
+  tiny_directory const shallow;
+  auto config = boost::json::parse(read_text(shallow.path() / "config.json")).as_object();
+  config["num_hidden_layers"] = 3;
+  (void)shallow.write("config.json", boost::json::serialize(config));
+  has(refused("--model '" + shallow.path().string() + "' /dev/null"),
+      "num_hidden_layers is 3 in config.json, but model.safetensors holds 4 layers");
   tiny_directory const other;
   (void)other.write("vocab.txt", "one\ntwo\n");
   has(refused("--model '" + other.path().string() + "' /dev/null"), "vocab.txt");
@@ -151,4 +184,46 @@ TEST_CASE("output that cannot be written is an error") {
                                               "' --tiny --cp 2 - 2>&1 >/dev/full");
   CHECK(full.status == 2);
   has(full.output, "the output cannot be written: No space left on device");
+  for (char const* const args : {"--help", "--tiny /dev/null"}) {
+    CAPTURE(args);
+    CHECK(embed_says(std::string(args) + " >&- 2>&- <&-").status ==
+          (std::string(args) == "--help" ? 2 : 0));
+  }
+  has(embed_says("--help 2>&1 >/dev/full").output, "No space left on device");
+  CHECK(embed_says("--help >/dev/full 2>/dev/full").status == 2);
+  auto const closed =
+      hocket::test::run_program("printf 'a\\nb\\n' | '" HOCKET_EMBED "' --tiny --cp 2 - 2>&1 >&-");
+  CHECK(closed.status == 2);
+  has(closed.output, "the output cannot be written: Bad file descriptor");
+}
+
+TEST_CASE("figures and warnings that nobody can read do not stop the run") {
+  for (char const* const nowhere : {"2>&-", "2>/dev/full"}) {
+    auto const result = hocket::test::run_program(
+        "printf 'a\\nb\\n' | '" HOCKET_EMBED "' --tiny --pp 2 - " + std::string(nowhere));
+    CHECK(result.status == 0);
+    CHECK(documents(result.output).size() == 2);
+  }
+}
+
+TEST_CASE("SIGINT and SIGTERM end the run between two lines, and the caller sees the signal") {
+  for (std::string const name : {"INT", "TERM"}) {
+    CAPTURE(name);
+    scratch_directory const directory;
+    auto const at = directory.path().string();
+    std::string text;
+    for (int i = 0; i < 300'000; ++i) text += "the cat sat on the mat\n";
+    (void)directory.write("text", text);
+    auto const status = hocket::test::run_program(
+        "cd '" + at + "'; env --default-signal=" + name + " '" HOCKET_EMBED +
+        "' --tiny --cp 2 text 2>told >lines & while [ ! -s '" + at +
+        "/lines' ]; do sleep 0.02; done; kill -" + name + " $!; wait $!; echo $?");
+    CHECK(status.output == (name == "INT" ? "130\n" : "143\n"));
+    auto const told = read_text(directory.path() / "told");
+    has(told, "ended by SIG" + name + " after ");
+    has(told, " of 300000 sentences\n");
+    auto const lines = read_text(directory.path() / "lines");
+    CHECK(lines.ends_with("]}\n"));
+    CHECK(documents(lines).back().at("embedding").as_array().size() == 24);
+  }
 }

@@ -113,7 +113,7 @@ TEST_CASE("a group's deadline from arrival is that of its operations which name 
 TEST_CASE("on_expiry(revoke) ends everything of all members, and tells whose deadline it was") {
   virtual_world v(4);
   auto const g = trio_without_rank_0(v, group_options().name("t"));
-  auto const abandons = g[1].barrier(op_options().deadline(10ms));
+  auto const abandons = g[1].channel(2).barrier(op_options().deadline(10ms));
   auto const revokes = g[0].all_reduce(tensor::full(dtype::f32, {2}, 1), reduction::sum,
                                        op_options().deadline(20ms).on_expiry(expiry::revoke));
   auto const other = g[2].channel(7).recv(any_source);

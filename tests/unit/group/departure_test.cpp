@@ -126,7 +126,7 @@ asio::awaitable<void> catches(world w) {
   auto const g = co_await make_group(w, trio, group_options().name("caught"));
   auto const e = co_await ended(g.barrier());
   CHECK_MESSAGE(e.code == errc::group_closed, e.story);
-  CHECK_MESSAGE(e.tells("was dropped, while an exception passed"), e.story);
+  CHECK_MESSAGE(e.tells("is gone: its last handle was dropped"), e.story);
   co_await w.group().barrier();
 }
 
@@ -213,4 +213,29 @@ TEST_CASE("the failure of each rank's program can be asked for") {
   CHECK(ranks.failure(1) == nullptr);
   CHECK_THROWS_WITH(ranks.rethrow(), "first");
   CHECK_THROWS_AS(static_cast<void>(ranks[1]), error);
+}
+
+TEST_CASE("several programs of one rank share its world, and the first failure is the rank's") {
+  asio::io_context ctx;
+  local_world ranks(ctx.get_executor(), 2);
+  ranks.spawn(0, [](world w) -> asio::awaitable<void> {
+    co_await w.group().channel(1).barrier();
+    throw std::runtime_error("out of ink");
+  });
+  ranks.spawn(0, [](world w) -> asio::awaitable<void> {
+    co_await w.group().channel(2).barrier();
+    auto const left = co_await ended(w.group().recv(group_rank(1)));
+    CHECK(left.code.failed());
+  });
+  ranks.spawn(1, [](world w) -> asio::awaitable<void> {
+    co_await w.group().channel(2).barrier();
+    co_await w.group().channel(1).barrier();
+    auto const met = co_await ended(w.group().barrier());
+    CHECK_MESSAGE(met.tells("out of ink"), met.story);
+  });
+  ctx.run();
+  CHECK_THROWS_WITH(ranks.rethrow(), "out of ink");
+  REQUIRE(ranks.failure(0) != nullptr);
+  CHECK_THROWS_WITH(std::rethrow_exception(ranks.failure(0)), "out of ink");
+  CHECK_THROWS_AS(ranks.spawn(0, [](world) -> asio::awaitable<void> { co_return; }), hocket::error);
 }

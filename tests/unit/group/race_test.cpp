@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ending.hpp"
+#include "long_mode.hpp"
 
 using namespace hocket;
 using namespace hocket::test;
@@ -20,10 +21,11 @@ namespace asio = boost::asio;
 namespace {
 
 #ifdef HOCKET_SANITIZED
-constexpr int rounds = 1000;
+int const rounds = 1000;
 #else
-constexpr int rounds = 10000;
+int const rounds = is_long_mode() ? 100'000 : 10'000;
 #endif
+auto const count = static_cast<std::size_t>(rounds);
 
 // Both at once, `rounds` times; `step` is where they meet.
 void race(std::function<void(int)> const& a, std::function<void(int)> const& b) {
@@ -49,7 +51,7 @@ void race(std::function<void(int)> const& a, std::function<void(int)> const& b) 
 TEST_CASE("a receive cancelled while its message arrives ends once, and no message is lost") {
   asio::thread_pool pool(1);
   local_world ranks(pool.get_executor(), 2);
-  auto const wide = group_options().window(4 * rounds, std::uint64_t{1} << 30);
+  auto const wide = group_options().window(4 * count, std::uint64_t{1} << 30);
   auto const a = make_group(ranks[0], rank_group::of(0, 1), wide);
   auto const b = make_group(ranks[1], rank_group::of(0, 1), wide);
   auto const to = a.get(10s);
@@ -89,9 +91,9 @@ TEST_CASE("a group revoked while its operations meet ends each of them once") {
     auto const b = make_group(ranks[1], rank_group::of(0, 1));
     groups.push_back({a.get(1s), b.get(1s)});
   }
-  std::vector<work<>> mine(rounds);
-  std::vector<work<>> theirs(rounds);
-  std::vector<work<tensor>> messages(rounds);
+  std::vector<work<>> mine(count);
+  std::vector<work<>> theirs(count);
+  std::vector<work<tensor>> messages(count);
   race(
       [&](int i) {
         auto const n = static_cast<std::size_t>(i);
@@ -105,7 +107,7 @@ TEST_CASE("a group revoked while its operations meet ends each of them once") {
         messages[n] = groups[n][1].recv(group_rank(0));
         groups[n][1] = process_group();
       });
-  for (std::size_t i = 0; i < rounds; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (!mine[i].ready() || !theirs[i].ready() || !messages[i].ready()) ++wrong;
     if (mine[i].state()->failed() != theirs[i].state()->failed()) ++wrong;
   }
@@ -114,7 +116,7 @@ TEST_CASE("a group revoked while its operations meet ends each of them once") {
 
 TEST_CASE("several threads of a rank use a group's channels at once") {
   constexpr int threads = 4;
-  constexpr int ops = rounds / 50;
+  int const ops = rounds / 50;
   asio::thread_pool pool(1);
   local_world ranks(pool.get_executor(), 2);
   std::atomic<int> wrong{0};

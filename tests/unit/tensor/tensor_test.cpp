@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <hocket/tensor/copy.hpp>
 #include <hocket/tensor/tensor.hpp>
 #include <numeric>
 #include <type_traits>
@@ -182,6 +183,31 @@ TEST_CASE("overlap is told by addresses") {
   CHECK(t.slice(1, 0, 2).overlaps(t.slice(1, 3, 2)));  // interleaved: the cautious answer
   CHECK_FALSE(t.overlaps(t.slice(0, 1, 0)));
   CHECK_FALSE(t.overlaps(t.clone()));
+}
+
+TEST_CASE("a tensor whose strides give several elements one address is read and not written") {
+  auto const base = tensor::arange(dtype::i32, {12});
+  auto const strided = [&](shape const& extents, std::vector<std::int64_t> const& strides) {
+    return tensor::from_storage(base.storage(), dtype::i32, extents, strides, 0);
+  };
+  auto const row = strided({3, 4}, {0, 1});
+  CHECK(row.overlaps_itself());
+  CHECK(strided({4, 3}, {1, 1}).overlaps_itself());  // a sliding window
+  CHECK(strided({3, 2}, {2, 3}).overlaps_itself());  // interleaved: the cautious answer
+  CHECK_FALSE(strided({2, 2}, {2, 3}).overlaps_itself());
+  CHECK_FALSE(strided({1, 4}, {0, 1}).overlaps_itself());
+  CHECK_FALSE(strided({0, 4}, {0, 1}).overlaps_itself());
+  CHECK_FALSE(strided({2, 5}, {1, 2}).overlaps_itself());
+  CHECK_FALSE(base.reshape({3, 4}).transpose(0, 1).slice(0, 1, 2).overlaps_itself());
+  CHECK_FALSE(tensor().overlaps_itself());
+  for (int r = 0; r < 3; ++r) CHECK(equal(row.select(0, r), base.slice(0, 0, 4)));
+  auto const source = tensor::zeros(dtype::i32, {3, 4});
+  auto const story = "copy to i32[3,4] whose strides give several elements one address";
+  expect_error(errc::invalid_argument, story, [&] { copy(row, source); });
+  expect_error(errc::invalid_argument,
+               "unpack to i32[3,4] whose strides give several elements one address",
+               [&] { unpack(row, source.const_bytes()); });
+  CHECK(base.item<std::int32_t>(3) == 3);
 }
 
 TEST_CASE("wrong uses are errors with the numbers") {

@@ -53,7 +53,7 @@ TEST_CASE("group keys come back exactly as they were given, five axes by default
     return all;
   };
   CHECK(keys("") == "tp cp ep dp pp");
-  CHECK(keys("--groups cp-dp,DP-cp,tp") == "cp-dp DP-cp tp");
+  CHECK(keys("--groups dp-cp,TP,Pp-tp") == "dp-cp TP Pp-tp");
 }
 
 TEST_CASE("offset, order and its other notation reach the grid") {
@@ -83,6 +83,13 @@ TEST_CASE("every bad layout is one JSON document with the numbers and exit statu
                     "topo --world 8 --groups tp,",
                     "topo --world 8 --groups tp,xx",
                     "topo --world 8 --groups tp,tp",
+                    "topo --world 8 --groups tp,TP",
+                    "topo --world 8 --groups cp-dp,dp-cp",
+                    "topo --world 8 --svg ''",
+                    "topo --world 8 --groups ''",
+                    "topo --world ''",
+                    "topo --world 2147483648",
+                    "''",
                     "topo --world eight",
                     "topo --world 99999999999",
                     "topo --world 8 --wor 8",
@@ -94,11 +101,16 @@ TEST_CASE("every bad layout is one JSON document with the numbers and exit statu
                     "nonsense",
                     "",
                     "help nonsense",
+                    "help topo run",
+                    "--version 2",
                     "find-split",
                     "find-split --shape 1,16,6,44 --cp 4",
                     "find-split --shape 1,16,6,44,80",
                     "find-split --shape 1,16,6,44,80x --cp 4",
                     "find-split --shape '' --cp 4",
+                    "find-split --shape ,,,, --cp 4",
+                    "find-split --shape 1,16,99999999999999999999,44,80 --cp 4",
+                    "find-split --shape 1,16,6,44,80 --cp 99999999999999999999",
                     "find-split --shape 1,16,6,44,80 --cp 4 --patch 2,2",
                     "find-split --shape 1,16,6,45,80 --cp 4",
                     "find-split --shape 1,16,6,44,80 --cp 4 --view 0"})
@@ -163,4 +175,56 @@ TEST_CASE("the picture has one cell a rank in the map and in each coloured copy"
   CHECK(count("cp: each rank is a group of its own") == 1);
   CHECK(document("topo --world 8 --json --svg /nowhere/at/all.svg", 2).at("error").at("code") ==
         "system");
+}
+
+TEST_CASE("output that cannot be written is told on stderr, with --json too") {
+  for (std::string const args :
+       {"topo --world 8", "topo --world 8 --json", "topo --world 100000 --json --groups dp",
+        "find-split --shape 1,16,6,44,80 --cp 4", "find-split --shape 1,16,6,44,80 --cp 4 --json",
+        "--help", "--help --json", "--version", "topo --help", "help run --json"}) {
+    CAPTURE(args);
+    auto const full = hocket_says(args + " 2>&1 >/dev/full");
+    CHECK(full.status == 2);
+    CHECK(full.output == "hocket: the output cannot be written: No space left on device\n");
+    auto const closed = hocket_says(args + " 2>&1 >&-");
+    CHECK(closed.status == 2);
+    CHECK(closed.output == "hocket: the output cannot be written: Bad file descriptor\n");
+  }
+  auto const lost = hocket_says("topo --world 0 --json 2>&1 >/dev/full");
+  CHECK(lost.status == 2);
+  CHECK(lost.output.starts_with("hocket: world 0"));
+  for (std::string const nowhere :
+       {" 2>/dev/full", " 2>&-", " >&- 2>&-", " >/dev/full 2>/dev/full"})
+    for (std::string const args : {"topo --world 0", "topo --world 0 --json"})
+      CHECK(hocket_says(args + nowhere).status == 2);
+}
+
+TEST_CASE("a file does not take the place of a closed stream") {
+  auto const name = "hocket_closed_" + std::to_string(::getpid()) + ".svg";
+  auto const path = (std::filesystem::temp_directory_path() / name).string();
+  CHECK(hocket_says("topo --world 2 --tp 2 --svg " + path + " <&- >&- 2>&-").status == 2);
+  std::ifstream file(path);
+  std::string const svg(std::istreambuf_iterator<char>(file), {});
+  std::filesystem::remove(path);
+  CHECK(svg.starts_with("<svg"));
+  CHECK(svg.ends_with("</svg>\n"));
+}
+
+TEST_CASE("bytes that are not UTF-8 come back as JSON all the same") {
+  for (std::string const bytes : {"\xff", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80", "\xf5"}) {
+    CHECK(refused("'" + bytes + "'").find("\xEF\xBF\xBD") != std::string::npos);
+    CHECK(!refused("topo --world '" + bytes + "'").empty());
+    CHECK(!refused("topo --world 8 --groups 'tp," + bytes + "'").empty());
+  }
+  CHECK(
+      refused("'k\xc3\xbcste \xf0\x9f\x8e\xb5'").starts_with("\"k\xc3\xbcste \xf0\x9f\x8e\xb5\""));
+}
+
+TEST_CASE("a world is printed as it is counted, however large it is") {
+  auto const start = R"({"world":2147483647,"order":["tp","cp","ep","dp","pp"],"groups":{"tp":)";
+  CHECK(hocket_says("topo --world 2147483647 --json 2>/dev/null | head -c 80")
+            .output.starts_with(start + std::string("[[0],[1],")));
+  auto const table = hocket_says("topo --world 2147483646 --tp 2 2>&1");
+  CHECK(table.status == 0);
+  CHECK(table.output.find("tp: 1073741823 groups of 2\n  [0,1]\n") != std::string::npos);
 }

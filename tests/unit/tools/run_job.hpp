@@ -43,16 +43,17 @@ inline bool ends(pid_t pid, std::chrono::milliseconds limit = 10s) {
   return true;
 }
 
-/// `hocket run -n N -- sh -c SCRIPT` under the hand of a test, which can signal it. Its stdout and
-/// stderr come together.
+/// `hocket run -n N --grace S -- sh -c SCRIPT` under the hand of a test, which can signal it. Its
+/// stdout and stderr come together.
 class job {
  public:
-  job(int ranks, std::string const& script) {
+  job(int ranks, std::string const& script, std::string const& grace = "2") {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
     output_ = ends[0];
     std::vector<std::string> texts{HOCKET_TOOL, "run", "-n", std::to_string(ranks),
-                                   "--",        "sh",  "-c", script};
+                                   "--grace",   grace, "--", "sh",
+                                   "-c",        script};
     std::vector<char*> args;
     for (auto& text : texts) args.push_back(text.data());
     args.push_back(nullptr);
@@ -61,7 +62,14 @@ class job {
     ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
     ::posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-    int const failed = ::posix_spawn(&pid_, HOCKET_TOOL, &actions, nullptr, args.data(), environ);
+    posix_spawnattr_t signals;  // the launcher heeds none that the test was started to ignore
+    ::posix_spawnattr_init(&signals);
+    sigset_t all;
+    ::sigfillset(&all);
+    ::posix_spawnattr_setsigdefault(&signals, &all);
+    ::posix_spawnattr_setflags(&signals, POSIX_SPAWN_SETSIGDEF);
+    int const failed = ::posix_spawn(&pid_, HOCKET_TOOL, &actions, &signals, args.data(), environ);
+    ::posix_spawnattr_destroy(&signals);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
     if (failed != 0) throw std::runtime_error("no process");

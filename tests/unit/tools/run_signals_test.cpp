@@ -99,6 +99,49 @@ TEST_CASE("a job that a signal ends has the status of that signal and leaves not
   for (auto const pid : all) CHECK_FALSE(is_alive(pid));
 }
 
+TEST_CASE("ranks that ignore SIGTERM or SIGHUP are killed when the grace is over, and it is said") {
+  struct sent {
+    int number;
+    std::string name;
+  };
+  for (auto const& [number, name] : {sent{SIGTERM, "TERM"}, sent{SIGHUP, "HUP"}}) {
+    CAPTURE(name);
+    job running(2, "trap '' " + name + "; echo up; while :; do sleep 0.05; done", "1");
+    for (int rank = 0; rank < 2; ++rank) REQUIRE(running.line() == "up");
+    running.signal(number);
+    CHECK(running.status() == 137);
+    auto const said = running.rest();
+    CAPTURE(said);
+    CHECK(said.find("hocket: 1 s after SIG" + name + " 2 of 2 ranks still run: SIGKILL\n") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("ranks that ignore SIGINT get SIGTERM when the grace is over") {
+  job running(2, "trap '' INT; trap 'exit 5' TERM; echo up; while :; do sleep 0.05; done", "1");
+  for (int rank = 0; rank < 2; ++rank) REQUIRE(running.line() == "up");
+  running.signal(SIGINT);
+  CHECK(running.status() == 5);
+  CHECK(running.rest().starts_with("hocket: 1 s after SIGINT 2 of 2 ranks still run: SIGTERM\n"));
+}
+
+TEST_CASE("a second SIGINT does not wait for the grace") {
+  job running(2, "trap '' INT; trap 'exit 6' TERM; echo up; while :; do sleep 0.05; done", "3600");
+  for (int rank = 0; rank < 2; ++rank) REQUIRE(running.line() == "up");
+  running.signal(SIGINT);
+  ::usleep(100'000);  // two at once may be one to the kernel
+  running.signal(SIGINT);
+  CHECK(running.status() == 6);
+}
+
+TEST_CASE("a signal that was ignored when the launcher started stays ignored") {
+  auto const result = run_program("trap '' HUP; exec '" HOCKET_TOOL
+                                  "' run -n 1 --grace 0 -- sh -c 'kill -HUP $(cat /proc/$PPID/stat "
+                                  "| cut -d \" \" -f 4) $PPID; sleep 0.5; echo alive'");
+  CHECK(result.output == "alive\n");
+  CHECK(result.status == 0);
+}
+
 TEST_CASE("what ranks leave behind is ended with the job, in a session of its own too") {
   job running(2,
               "p=$(setsid sh -c '(sh -c \"echo \\$\\$; exec sleep 100 >/dev/null\" &)' | head -1); "

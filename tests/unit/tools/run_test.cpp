@@ -150,6 +150,31 @@ TEST_CASE("a rank may close its output early, and the reader of the job may leav
   CHECK((left.output == "y\n141\n" || left.output == "y\n"));
 }
 
+TEST_CASE("output that cannot be written ends the job and is what is blamed") {
+  std::string const chatty = "-n 2 -- sh -c 'while :; do echo line; sleep 0.01; done'";
+  std::string const story = "hocket: the output of the ranks cannot be written: ";
+  auto const full = run_ranks(chatty + " 2>&1 >/dev/full");
+  CHECK(full.status == 2);
+  CHECK(full.output == story + "No space left on device\n");
+  auto const closed = run_ranks(chatty + " 2>&1 >&-");
+  CHECK(closed.status == 2);
+  CHECK(closed.output == story + "Bad file descriptor\n");
+  CHECK(run_ranks("-n 2 -- sh -c 'echo why >&2' 2>/dev/full").status == 2);
+  CHECK(run_ranks("-n 2 -- echo late 2>&1 >/dev/full").output ==
+        story + "No space left on device\n");
+  CHECK(run_ranks("-n 2 -- true >&- 2>&- <&-").status == 0);
+  CHECK(run_ranks("-n 1 -- sh -c 'exit 3' 2>/dev/full").status == 3);
+}
+
+TEST_CASE("a program that does not stand behind -- is shown where it belongs") {
+  CHECK(run_ranks("-n 2 true 2>&1").output ==
+        "hocket: the program stands behind --, as in: hocket run -n 2 -- true\n");
+  CHECK(run_ranks("--label -n 2 ./prog --steps 'a b' 2>&1").output ==
+        "hocket: the program stands behind --, as in: hocket run --label -n 2 -- ./prog --steps 'a "
+        "b'\n");
+  CHECK(run_ranks("-n 2 env -- true 2>&1").status == 2);
+}
+
 TEST_CASE("the status is that of the first rank that failed, and it is named with its last lines") {
   auto const failed = run_ranks(
       "-n 4 -- sh -c 'if [ $RANK = 2 ]; then echo why >&2; exit 7; fi; exec sleep 50' 2>&1");
@@ -186,9 +211,12 @@ TEST_CASE("a program that does not exist or may not run is named, and no rank ha
 }
 
 TEST_CASE("bad usage is one JSON document and exit status 2") {
-  for (auto const* args : {"-n 0 -- true", "-n -1 -- true", "-n 5000 -- true", "-n two -- true",
-                           "-n 2", "-n 2 --", "-- true", "-n 2 true", "-n 2 -n 3 -- true",
-                           "--nnodes 2 -n 2 -- true", "--rdzv h:1 -n 1 -- true", "-x -- true"}) {
+  for (auto const* args :
+       {"-n 0 -- true", "-n -1 -- true", "-n 5000 -- true", "-n two -- true", "-n 2", "-n 2 --",
+        "-- true", "-n 2 true", "-n 2 -n 3 -- true", "--nnodes 2 -n 2 -- true",
+        "--rdzv h:1 -n 1 -- true", "-x -- true", "-n 1 --grace -1 -- true",
+        "-n 1 --grace 86401 -- true", "-n 1 --grace soon -- true", "-n '' -- true",
+        "-n 99999999999999999999 -- true"}) {
     CAPTURE(args);
     auto const plain = run_ranks(std::string(args) + " 2>/dev/null");
     CHECK(plain.status == 2);

@@ -28,6 +28,8 @@ class join_all {
 
   /// Keeps `whole`, which owns the children and the links, alive until all have finished.
   void start(op_base& whole, std::span<op_ref const> children, std::span<link> links);
+  /// Drives the children that are pending, while the caller keeps `whole`.
+  [[nodiscard]] bool drive();
 
  private:
   static void child_settled(continuation* c) noexcept;

@@ -25,6 +25,8 @@ class join_any {
 
   /// `whole` owns the children and the links; each registered link keeps it alive.
   void start(op_base& whole, std::span<op_ref const> children, std::span<link> links);
+  /// Drives the children, while the caller keeps `whole`.
+  [[nodiscard]] bool drive();
   /// The index of the winner, once settled.
   [[nodiscard]] std::size_t winner() const noexcept { return winner_; }
 

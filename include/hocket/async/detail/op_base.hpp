@@ -201,4 +201,22 @@ class op_base : public pooled, private timer {
 
 using op_ref = boost::intrusive_ptr<op_base>;
 
+/// Keeps an op's memory, not its result.
+class weak_op {
+ public:
+  explicit weak_op(op_base* op) noexcept : op_(op) { op_->weak_add(); }
+  weak_op(weak_op const&) = delete;
+  weak_op& operator=(weak_op const&) = delete;
+  ~weak_op() { op_->weak_release(); }
+  /// `op_base::drive`, while the op is held by somebody.
+  [[nodiscard]] bool drive() const {
+    if (!op_->lock_strong()) return false;
+    op_ref const keep(op_, false);
+    return keep->drive();
+  }
+
+ private:
+  op_base* const op_;
+};
+
 }  // namespace hocket::detail

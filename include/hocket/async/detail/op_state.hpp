@@ -3,11 +3,25 @@
 #pragma once
 
 #include <hocket/async/detail/op_base.hpp>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+namespace hocket {
+class tensor;
+class storage;
+}  // namespace hocket
+
 namespace hocket::detail {
+
+/// Lets go of what an operation held. Where that ends borrowed memory, its owner is called on the
+/// executor behind `home`, in place only on a thread that runs it: whoever ends an operation, the
+/// progress thread too, must not have to run foreign code. With that executor gone it is called
+/// here, or for the progress thread on the system's threads.
+void hand_back(boost::intrusive_ptr<storage> s, port* home) noexcept;
+void hand_back(tensor& t, port* home) noexcept;
+void hand_back(std::optional<tensor>& t, port* home) noexcept;
 
 template <class T>
 using value_of = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
@@ -46,14 +60,19 @@ class value_state : public op_state<T> {
   }
 
  protected:
-  void drop_value() noexcept override { value_ = value_of<T>(); }
+  void drop_value() noexcept override {
+    if constexpr (std::is_same_v<T, tensor> || std::is_same_v<T, std::optional<tensor>>)
+      detail::hand_back(value_, this->home());
+    else
+      value_ = value_of<T>();
+  }
 
  private:
   value_of<T> value_{};
 };
 
 /// A state without a result that a continuation completes; the continuation owns one reference.
-class signal_state final : public op_state<void>, public continuation {
+class signal_state : public op_state<void>, public continuation {
  public:
   explicit signal_state(port_ptr home) noexcept;
   [[nodiscard]] std::monostate take() override { return {}; }

@@ -9,7 +9,6 @@
 #include <hocket/detail/hook.hpp>
 #include <hocket/detail/spin_lock.hpp>
 #include <mutex>
-#include <thread>
 #include <type_traits>
 
 namespace hocket::detail {
@@ -23,7 +22,8 @@ struct waiter;
 /// Lock order: an op's lock, then a port's.
 class port {
  public:
-  port(boost::asio::any_io_executor ex, bool crowded);
+  /// `timed`: a turn ends also after some time, not only after so many handlers.
+  port(boost::asio::any_io_executor ex, bool timed);
   virtual ~port() = default;
   port(port const&) = delete;
   port& operator=(port const&) = delete;
@@ -70,17 +70,15 @@ class port {
   virtual void hold(bool on) noexcept = 0;
 
  private:
-  void repost(std::unique_lock<spin_lock>& lock);
+  void post_next(std::unique_lock<spin_lock>& lock);
 
   boost::asio::any_io_executor const executor_;
   spin_lock lock_;
   hook pending_, ready_;
   std::size_t count_ = 0;
-  bool posted_ = false;
-  bool drained_ = false;
-  bool crowded_;  // several threads run the context
+  bool posted_ = false;  // a turn is in the context's queue
+  bool const timed_;
   std::atomic<bool> closed_{false};
-  std::thread::id last_;
   std::atomic<int> posting_{0};
   std::atomic<int> refs_{0};
 };
@@ -95,6 +93,9 @@ using port_ptr = boost::intrusive_ptr<port>;
 
 /// True for executors of the system context; found out without starting its threads.
 [[nodiscard]] bool is_system(boost::asio::any_io_executor const& ex) noexcept;
+
+/// Whether this thread runs the port's executor now; false also where that cannot be found out.
+[[nodiscard]] bool runs_here(port const* home) noexcept;
 
 /// Where a handler without an executor of its own runs: on the port's context, on the system's
 /// threads for a null port, nowhere for a closed one (such a handler is destroyed uncalled).

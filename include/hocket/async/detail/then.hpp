@@ -23,6 +23,7 @@ class then_state final : public value_state<B>, public continuation {
   }
   /// Takes over one reference of the caller.
   void begin() noexcept { source_->when_settled(*this); }
+  [[nodiscard]] bool drive() override { return source_->drive(); }
 
  protected:
   /// Nobody waits for the source but this op: a receive that is not matched yet is withdrawn.
@@ -53,8 +54,8 @@ class then_state final : public value_state<B>, public continuation {
 template <class A, class F>
 auto then(work<A> const& w, F f) {
   using B = std::invoke_result_t<F&, value_of<A>>;
-  boost::intrusive_ptr<then_state<A, B, F>> state(
-      new then_state<A, B, F>(w.state(), std::move(f)), false);
+  boost::intrusive_ptr<then_state<A, B, F>> state(new then_state<A, B, F>(w.state(), std::move(f)),
+                                                  false);
   work<B> handle{op_ptr<B>(state)};
   state.detach()->begin();
   return handle;

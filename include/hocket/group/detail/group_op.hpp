@@ -16,6 +16,9 @@ void report_if_unseen(op_base const& op, request const& r) noexcept;
 /// where a deadline has passed and the request says so, the group is revoked.
 void end_early(op_base const& op, request& r, endpoint& at) noexcept;
 
+/// Lets go of all tensors of a request, see there.
+void hand_back(request& r, port* home) noexcept;
+
 /// A request together with the state behind its handle. Keeps its endpoint alive, not the group:
 /// dropping the last handle of a group leaves it even while operations are pending.
 template <class T>
@@ -26,13 +29,12 @@ class group_op : public op_state<T> {
 
   request asked;
 
+  [[nodiscard]] bool drive() override { return endpoint_->drive(); }
+
  protected:
   void drop_value() noexcept override {
     report_if_unseen(*this, asked);
-    asked.in = tensor();
-    asked.out = tensor();
-    asked.attachments.clear();
-    asked.parcels.clear();
+    hand_back(asked, this->home());
   }
   void waits_ended() noexcept override { end_early(*this, asked, *endpoint_); }
   [[nodiscard]] std::string expiry_story() override { return endpoint_->missing(asked); }
