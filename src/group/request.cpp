@@ -17,7 +17,7 @@ void request::first_sign(runtime_handle const& rt) noexcept {
 
 void request::complete(detail::failure f) noexcept {
   detail::op_ref const last(op, false);
-  of->under_way.leave(in_window);
+  if (of) of->under_way.leave(in_window);
   writes.release();
   reads.release();
   for (auto& l : attachment_reads) detail::hand_back(l.end(), last->home());
@@ -31,6 +31,8 @@ std::string describe(request const& r) {
   std::string what;
   if (r.type == nullptr && (r.in.defined() || r.out.defined())) {
     what = " " + brief(r.in.defined() ? r.in : r.out);
+  } else if (r.is_remote() && r.remote->has_tensor) {
+    what = fmt::format(" {}{}", name_of(r.remote->dtype), to_string(r.remote->shape));
   }
   if (r.type != nullptr) what += " of " + r.type->name;
   if (is_reducing(r.print.kind)) what += fmt::format(" {}", name_of(r.print.reduction));
@@ -39,7 +41,7 @@ std::string describe(request const& r) {
   if (r.print.root >= 0) what += fmt::format(" root {}", r.print.root);
   if (r.plan) what += fmt::format(" ({})", to_string(*r.plan));
   return fmt::format("rank {} {}{} ({})", r.rank, name_of(r.print.kind), what,
-                     to_string(r.op->info().site));
+                     r.is_remote() ? r.remote->site : to_string(r.op->info().site));
 }
 
 }  // namespace hocket

@@ -24,6 +24,15 @@ class channel_core;
 struct object_type;
 }  // namespace detail
 
+/// What is known of a call that another process made, for messages.
+struct remote_part {
+  remote_part() = default;
+  bool has_tensor = false;                ///< whether dtype and shape say something
+  hocket::dtype dtype = hocket::dtype::u8;  ///< of the tensor that the call names
+  hocket::shape shape;                    ///< the same
+  std::string site;                       ///< "server.cpp:88"
+};
+
 /// One rank's part in one operation, from the call until the engine has let go of it.
 /// The group fills it, an engine carries it out; buffers stay leased until `complete`.
 struct request {
@@ -56,6 +65,9 @@ struct request {
   bool revokes_on_expiry = false;
 
   // -- for the engine
+  /// Set: a call of another process, as it was announced here. Then `in`, or bytes and attachments,
+  /// are only what it gives this process's rank.
+  remote_part const* remote = nullptr;
   /// @{
   /// Its place in the order of the group's calls: equal on all members.
   std::uint64_t channel = 0;
@@ -70,6 +82,7 @@ struct request {
   bool decided = false;        ///< moving or ended: nothing can change that any more
   void* where = nullptr;       ///< what it waits in
   request* partner = nullptr;  ///< of a matched message
+  std::uint64_t exposure = 0;  ///< what other processes may fetch from; 0: nothing
   /// In a list of the engine's.
   request* next = nullptr;
   /// Of `out`, until it is complete.
@@ -79,6 +92,7 @@ struct request {
   /// Of the tensors that an object holds.
   std::vector<read_lease> attachment_reads;
 
+  [[nodiscard]] bool is_remote() const noexcept { return remote != nullptr; }
   [[nodiscard]] bool awaits_arrival() const noexcept {
     return arrival_limit != clock::duration::max();
   }

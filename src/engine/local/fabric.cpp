@@ -7,7 +7,7 @@
 
 #include "engine/matching/hub.hpp"
 #include "engine/matching/meeting.hpp"
-#include "movement.hpp"
+#include "engine/matching/movement.hpp"
 #include "presence.hpp"
 
 namespace hocket::local {

@@ -4,6 +4,7 @@
 
 #include <hocket/async/runtime.hpp>
 #include <hocket/group/request.hpp>
+#include <utility>
 
 namespace hocket::matching {
 
@@ -18,6 +19,8 @@ class carrier {
   virtual void carry(meeting& m) noexcept = 0;
   /// A send and its receive. Ends, now or later, with `request::complete` of both.
   virtual void carry(request& send, request& recv) noexcept = 0;
+  /// The request ends without having been carried out.
+  virtual void end(request& r, detail::failure why) noexcept { r.complete(std::move(why)); }
 };
 
 }  // namespace hocket::matching

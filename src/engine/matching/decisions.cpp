@@ -26,7 +26,7 @@ void decisions::end(request& r, detail::failure why) {
 }
 
 void decisions::carry_out(carrier& by) noexcept {
-  for (auto& [r, why] : ended_) r->complete(std::move(why));
+  for (auto& [r, why] : ended_) by.end(*r, std::move(why));
   if (met_ != nullptr) by.carry(*met_);
   if (send_ != nullptr) by.carry(*send_, *recv_);
 }

@@ -14,7 +14,7 @@
 
 #include "reducing.hpp"
 
-namespace hocket::local {
+namespace hocket::matching {
 namespace {
 
 bool same_place(tensor const& a, tensor const& b) {
@@ -39,42 +39,39 @@ void gather_into(request& to, std::span<request* const> parts) {
   }
 }
 
-void scatter_from(request& root, std::span<request* const> parts) {
+void scatter_to(request& to, request const& root) {
   if (!root.in.defined()) return;  // nobody has a value
-  split_plan const& plan = *root.plan;
-  for (std::size_t r = 0; r < parts.size(); ++r) {
-    request& to = *parts[r];
-    int const part = static_cast<int>(r);
-    if (to.takes_any_shape) {
-      to.out = split(root.in, plan, part);
-      continue;
-    }
-    tensor const out = part_like(to.out, root.in, plan, part);
-    auto const dim = static_cast<std::int64_t>(plan.dim());
-    for (auto const& p : plan.pieces(part))
-      copy_to(to, out.slice(dim, p.part_start, p.length),
-              root.in.slice(dim, p.full_start, p.length));
+  if (to.takes_any_shape) {
+    to.out = root.is_remote() ? root.in : split(root.in, *root.plan, to.rank);
+    return;
+  }
+  split_plan const& plan = root.is_remote() ? *to.plan : *root.plan;
+  if (root.is_remote()) return copy_to(to, to.out, root.in.reshape(to.out.shape()));
+  tensor const out = part_like(to.out, root.in, plan, to.rank);
+  auto const dim = static_cast<std::int64_t>(plan.dim());
+  for (auto const& p : plan.pieces(to.rank))
+    copy_to(to, out.slice(dim, p.part_start, p.length),
+            root.in.slice(dim, p.full_start, p.length));
+}
+
+void broadcast_to(request& to, request const& root) {
+  if (&to == &root) {
+    to.out = to.in;
+  } else if (!root.in.defined() && to.takes_any_shape) {
+    to.out = tensor();
+  } else if (!root.in.defined()) {
+    throw error(errc::mismatch,
+                fmt::format("rank {} has no tensor to give, {}", root.rank, describe(to)));
+  } else if (to.takes_any_shape) {
+    to.out = root.is_remote() ? root.in : root.in.clone();
+  } else {
+    copy_to(to, to.out, root.in.reshape(to.out.shape()));
   }
 }
 
-void broadcast_from(request& root, std::span<request* const> parts) {
-  for (request* to : parts) {
-    if (to == &root) {
-      to->out = to->in;
-    } else if (!root.in.defined() && to->takes_any_shape) {
-      to->out = tensor();
-    } else if (!root.in.defined()) {
-      throw error(errc::mismatch,
-                  fmt::format("rank {} has no tensor to give, {}", root.rank, describe(*to)));
-    } else if (to->takes_any_shape) {
-      to->out = root.in.clone();
-    } else {
-      copy_to(*to, to->out, root.in);
-    }
-  }
-}
-
-std::vector<tensor> clones_of(std::vector<tensor> const& tensors) {
+// What came from another process is nobody else's.
+std::vector<tensor> own_tensors(request const& from, std::vector<tensor> const& tensors) {
+  if (from.is_remote()) return tensors;
   std::vector<tensor> made;
   for (auto const& t : tensors) made.push_back(t.clone());
   return made;
@@ -83,31 +80,31 @@ std::vector<tensor> clones_of(std::vector<tensor> const& tensors) {
 // A received object shares the bytes, which are never written again, and has tensors of its own.
 void copy_object(request& to, request const& from) {
   to.out = from.in;
-  to.attachments = clones_of(from.attachments);
+  to.attachments = own_tensors(from, from.attachments);
 }
 
-void broadcast_object_from(request& root, std::span<request* const> parts) {
-  for (request* to : parts)
-    if (to != &root) copy_object(*to, root);
-  root.out = root.in;
+void broadcast_object_to(request& to, request const& root) {
+  if (&to == &root) {
+    to.out = to.in;
+  } else {
+    copy_object(to, root);
+  }
 }
 
 void gather_objects_into(request& root, std::span<request* const> parts) {
   for (request* from : parts) {
     parcel p;
     p.bytes = from->in;
-    p.tensors = from == &root ? from->attachments : clones_of(from->attachments);
+    p.tensors = from == &root ? from->attachments : own_tensors(*from, from->attachments);
     root.parcels.push_back(std::move(p));
   }
 }
 
-void scatter_objects_from(request& root, std::span<request* const> parts) {
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    parcel& p = root.parcels[i];
-    parts[i]->out = p.bytes;
-    parts[i]->attachments = parts[i] == &root ? std::move(p.tensors) : clones_of(p.tensors);
-  }
-  root.parcels.clear();
+void scatter_object_to(request& to, request& root) {
+  if (root.is_remote()) return copy_object(to, root);
+  parcel& p = root.parcels[static_cast<std::size_t>(to.rank)];
+  to.out = p.bytes;
+  to.attachments = &to == &root ? std::move(p.tensors) : own_tensors(root, p.tensors);
 }
 
 // One side's part of an exchange, which lies in one piece, if it has any elements.
@@ -118,26 +115,37 @@ tensor part_of(tensor const& t, split_plan const& plan, int part) {
                             : t.slice(dim, pieces[0].full_start, pieces[0].length);
 }
 
+// What `to` gets from each of the others; `sources` are their inputs.
+void exchange_to(request& to, std::span<request* const> parts, std::span<tensor const> sources) {
+  for (std::size_t r = 0; r < parts.size(); ++r) {
+    request const& from = *parts[r];
+    auto const expected = to.received->part_size(from.rank);
+    auto const sent = from.is_remote() ? sources[r].size(static_cast<std::int64_t>(to.plan->dim()))
+                                     : from.plan->part_size(to.rank);
+    if (sent != expected)
+      throw error(errc::mismatch, fmt::format("rank {} sends {} to rank {}, which expects {}",
+                                              from.rank, sent, to.rank, expected));
+    copy_to(to, part_of(to.out, *to.received, from.rank),
+            from.is_remote() ? sources[r] : part_of(sources[r], *from.plan, to.rank));
+  }
+}
+
 void exchange(std::span<request* const> parts) {
-  int const n = static_cast<int>(parts.size());
   std::vector<tensor> sources;
   for (request* const from : parts) {
-    for (int r = 0; r < n; ++r) {
-      auto const sent = from->plan->part_size(r);
-      auto const expected = parts[static_cast<std::size_t>(r)]->received->part_size(from->rank);
-      if (sent != expected)
-        throw error(errc::mismatch, fmt::format("rank {} sends {} to rank {}, which expects {}",
-                                                from->rank, sent, r, expected));
-    }
     // In place: what is overwritten must have been read.
     bool const in_place = from->in.numel() != 0 && same_place(from->in, from->out);
     sources.push_back(in_place ? from->in.clone() : from->in);
   }
-  for (request* const to : parts)
-    for (int r = 0; r < n; ++r)
-      copy_to(*to, part_of(to->out, *to->received, r),
-              part_of(sources[static_cast<std::size_t>(r)],
-                      *parts[static_cast<std::size_t>(r)]->plan, to->rank));
+  for (request* const to : parts) {
+    for (request const* const from : parts)
+      if (from->plan->part_size(to->rank) != to->received->part_size(from->rank))
+        throw error(errc::mismatch,
+                    fmt::format("rank {} sends {} to rank {}, which expects {}", from->rank,
+                                from->plan->part_size(to->rank), to->rank,
+                                to->received->part_size(from->rank)));
+  }
+  for (request* const to : parts) exchange_to(*to, parts, sources);
 }
 
 }  // namespace
@@ -147,7 +155,7 @@ tensor part_like(tensor const& part, tensor const& whole, split_plan const& plan
   return part.reshape(plan.shard_shape(whole.shape(), r));
 }
 
-void transfer(std::span<request* const> parts) {
+void fill(request& to, std::span<request* const> parts) {
   fingerprint const& print = parts.front()->print;
   auto const root = static_cast<std::size_t>(print.root);
   switch (print.kind) {
@@ -155,27 +163,31 @@ void transfer(std::span<request* const> parts) {
     case op_kind::monitored_barrier:
       return;
     case op_kind::broadcast:
-      return broadcast_from(*parts[root], parts);
+      return broadcast_to(to, *parts[root]);
     case op_kind::broadcast_object:
-      return broadcast_object_from(*parts[root], parts);
+      return broadcast_object_to(to, *parts[root]);
     case op_kind::all_gather:
-      for (request* to : parts) gather_into(*to, parts);
-      return;
+      return gather_into(to, parts);
     case op_kind::gather:
-      return gather_into(*parts[root], parts);
+      if (to.rank == print.root) gather_into(to, parts);
+      return;
     case op_kind::scatter:
-      return scatter_from(*parts[root], parts);
+      return scatter_to(to, *parts[root]);
     case op_kind::reduce:
     case op_kind::all_reduce:
       return reduce_whole(parts);
     case op_kind::reduce_scatter:
-      return reduce_parts(parts);
-    case op_kind::all_to_all:
-      return exchange(parts);
+      return reduce_part(to, parts);
+    case op_kind::all_to_all: {
+      std::vector<tensor> sources;
+      for (request const* const from : parts) sources.push_back(from->in);
+      return exchange_to(to, parts, sources);
+    }
     case op_kind::gather_objects:
-      return gather_objects_into(*parts[root], parts);
+      if (to.rank == print.root) gather_objects_into(to, parts);
+      return;
     case op_kind::scatter_objects:
-      return scatter_objects_from(*parts[root], parts);
+      return scatter_object_to(to, *parts[root]);
     case op_kind::send:
     case op_kind::recv:
     case op_kind::send_object:
@@ -185,12 +197,21 @@ void transfer(std::span<request* const> parts) {
   HOCKET_ASSERT(false);
 }
 
+void transfer(std::span<request* const> parts) {
+  auto const kind = parts.front()->print.kind;
+  if (kind == op_kind::reduce || kind == op_kind::all_reduce) return reduce_whole(parts);
+  if (kind == op_kind::all_to_all) return exchange(parts);
+  for (request* const to : parts) fill(*to, parts);
+  if (kind == op_kind::scatter_objects)
+    parts[static_cast<std::size_t>(parts.front()->print.root)]->parcels.clear();
+}
+
 void transfer(request& send, request& recv) {
   if (send.print.kind == op_kind::send_object) {
     recv.peer = send.rank;  // for the story of bytes that cannot be read
     copy_object(recv, send);
   } else if (recv.takes_any_shape) {
-    recv.out = send.in.clone();
+    recv.out = send.is_remote() ? send.in : send.in.clone();
   } else {
     bool const alike = recv.out.shape() == send.in.shape();
     // Another shape of as many elements: a view of the source where its strides allow one.
@@ -226,4 +247,4 @@ std::size_t bytes_of(std::span<request* const> parts) {
   return to_everybody ? bytes * parts.size() : bytes;
 }
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

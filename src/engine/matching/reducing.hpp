@@ -5,11 +5,11 @@
 #include <hocket/group/request.hpp>
 #include <span>
 
-namespace hocket::local {
+namespace hocket::matching {
 
 /// Reduces the members' inputs, in group order, into the outputs of those that have one.
 void reduce_whole(std::span<request* const> parts);
-/// The same, of which each member gets its part.
-void reduce_parts(std::span<request* const> parts);
+/// The same, of which `to` gets its part.
+void reduce_part(request& to, std::span<request* const> parts);
 
-}  // namespace hocket::local
+}  // namespace hocket::matching

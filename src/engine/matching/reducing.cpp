@@ -9,7 +9,7 @@
 #include "algorithm/reduce.hpp"
 #include "movement.hpp"
 
-namespace hocket::local {
+namespace hocket::matching {
 namespace {
 
 // Where a result goes: straight into the output, or beside it where its elements lie apart.
@@ -61,23 +61,19 @@ void reduce_whole(std::span<request* const> parts) {
   reduce_into(parts.front()->print, inputs, targets, factors_of(parts));
 }
 
-void reduce_parts(std::span<request* const> parts) {
+void reduce_part(request& to, std::span<request* const> parts) {
   auto const factors = factors_of(parts);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    request& to = *parts[i];
-    split_plan const& plan = *to.plan;
-    int const part = static_cast<int>(i);
-    auto const dim = static_cast<std::int64_t>(plan.dim());
-    tensor const out = part_like(to.out, to.in, plan, part);
-    for (auto const& p : plan.pieces(part)) {
-      std::vector<tensor> inputs;
-      for (request const* const r : parts)
-        inputs.push_back(r->in.slice(dim, p.full_start, p.length));
-      std::vector<target> targets;
-      targets.emplace_back(to, out.slice(dim, p.part_start, p.length));
-      reduce_into(to.print, inputs, targets, factors);
-    }
+  split_plan const& plan = *to.plan;
+  auto const dim = static_cast<std::int64_t>(plan.dim());
+  tensor const out = part_like(to.out, to.in, plan, to.rank);
+  for (auto const& p : plan.pieces(to.rank)) {
+    std::vector<tensor> inputs;
+    for (request const* const r : parts)
+      inputs.push_back(r->in.slice(dim, r->is_remote() ? p.part_start : p.full_start, p.length));
+    std::vector<target> targets;
+    targets.emplace_back(to, out.slice(dim, p.part_start, p.length));
+    reduce_into(to.print, inputs, targets, factors);
   }
 }
 
-}  // namespace hocket::local
+}  // namespace hocket::matching
