@@ -57,10 +57,9 @@ class poller {
 
 enum class poller_kind { automatic, epoll, io_uring };
 
-/// `automatic` asks the environment, HOCKET_IO=auto|epoll|io_uring, and if that leaves the choice
-/// takes io_uring only where all it needs works; the reason goes to the log once (level info).
-/// Throws hocket::error: an unknown HOCKET_IO, io_uring asked for where it does not work, or no
-/// descriptor left.
+/// `automatic` is what the environment says, HOCKET_IO=auto|epoll|io_uring, and epoll if that
+/// leaves the choice. Throws hocket::error: an unknown HOCKET_IO; io_uring where it does not work,
+/// with the system's code and the reason `probe_uring` has; no descriptor left.
 [[nodiscard]] std::unique_ptr<poller> make_poller(poller_kind kind = poller_kind::automatic);
 
 }  // namespace hocket::io
