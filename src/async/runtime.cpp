@@ -2,14 +2,15 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #include <pthread.h>
 
-#include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <hocket/async/detail/timer_queue.hpp>
 #include <hocket/async/runtime.hpp>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
+
+#include "sleeper.hpp"
 
 namespace hocket {
 
@@ -37,6 +38,7 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
       if (auto const self = weak.lock()) self->wake();
     });
     if (!options_.thread()) return;
+    sleeper_.open();
     running_.store(true, std::memory_order_release);
     thread_ = std::thread([this] {
       is_progress_thread = true;
@@ -45,12 +47,9 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     pthread_setname_np(thread_.native_handle(), "hocket-progress");
   }
   void stop() noexcept {
-    {
-      std::lock_guard const lock(sleep_mutex_);
-      stopping_ = true;
-    }
+    stopping_.store(true, std::memory_order_relaxed);  // published by wake()
     running_.store(false, std::memory_order_release);
-    wake_.notify_all();
+    wake();
     if (thread_.joinable()) thread_.join();
     timers_->close();
     // What was left to the thread while it ended.
@@ -84,16 +83,13 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     wake();
   }
   void detach(progress_source& s) noexcept {
-    visitor const lock(*this);
-    std::erase(sources_, &s);
-  }
-  void wake() noexcept {
     {
-      std::lock_guard const lock(sleep_mutex_);
-      awake_ = true;
+      visitor const lock(*this);
+      std::erase(sources_, &s);
     }
-    wake_.notify_one();
+    if (s.wake_fd() >= 0) wake();  // a sleeping thread holds its file open
   }
+  void wake() noexcept { sleeper_.wake(); }
   bool poll() {
     std::unique_lock const turn(turn_, std::try_to_lock);
     return turn && one_turn();
@@ -141,33 +137,26 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
       {
         std::lock_guard const turn(turn_);
         more = one_turn();
+        sleeper_.clear();
+        for (auto const* s : sources_)
+          if (int const fd = s->wake_fd(); fd >= 0) sleeper_.wait_for(fd);
       }
-      std::unique_lock lock(sleep_mutex_);
-      if (stopping_) return;
-      if (more || std::exchange(awake_, false)) continue;
-      auto const woken = [this] { return awake_ || stopping_; };
-      if (auto const next = timers_->next()) {
-        // The clock may not be the machine's: only the distance means something here.
-        auto const away = std::min<clock_duration>(*next - clock().now(), std::chrono::hours(1));
-        wake_.wait_for(lock, away, woken);
-      } else {
-        wake_.wait(lock, woken);
-      }
-      awake_ = false;
+      if (stopping_.load(std::memory_order_relaxed)) return;
+      if (more || sleeper_.take()) continue;
+      // The clock may not be the machine's: only the distance means something here.
+      std::optional<hocket::clock::duration> away;
+      if (auto const next = timers_->next()) away = *next - clock().now();
+      sleeper_.sleep(away);
     }
   }
-
-  using clock_duration = hocket::clock::duration;
 
   runtime_options const options_;
   boost::intrusive_ptr<timer_queue> timers_;
   turn_mutex turn_;
   std::atomic<int> visitors_{0};
   std::vector<progress_source*> sources_;
-  std::mutex sleep_mutex_;
-  std::condition_variable wake_;
-  bool awake_ = false;
-  bool stopping_ = false;
+  sleeper sleeper_;
+  std::atomic<bool> stopping_{false};
   std::atomic<bool> running_{false};
   std::thread thread_;
 };

@@ -19,5 +19,13 @@ if(NOT fmt_FOUND)
 endif()
 message(STATUS "hocket: fmt ${fmt_VERSION}, header only: required (text of errors)")
 
+find_path(HOCKET_URING_INCLUDE_DIR liburing.h)
+find_library(HOCKET_URING_LIBRARY uring)
+if(NOT HOCKET_URING_INCLUDE_DIR OR NOT HOCKET_URING_LIBRARY)
+  message(FATAL_ERROR "hocket needs liburing >= 2.2: apt-get install liburing-dev")
+endif()
+message(STATUS "hocket: liburing ${HOCKET_URING_LIBRARY}: required (sockets; whether the kernel "
+  "permits io_uring is seen at run time)")
+
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)

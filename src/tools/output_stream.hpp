@@ -11,10 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/unique_fd.hpp"
 #include "line_relay.hpp"
-#include "unique_fd.hpp"
 
 namespace hocket::tools {
+
+using detail::unique_fd;
 
 /// Reads one stream of all ranks and writes it to one descriptor through a `line_relay`. When that
 /// descriptor's reader is gone, so is the ranks': they see it as if they had been writing there.

@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "unique_fd.hpp"
+#include "base/unique_fd.hpp"
 
 namespace hocket::tools {
+
+using detail::unique_fd;
 
 /// A failed system call as `hocket::error` with its code.
 [[noreturn]] void throw_system(int code, std::string const& story);

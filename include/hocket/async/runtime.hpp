@@ -24,6 +24,9 @@ class progress_source {
   virtual ~progress_source() = default;
   /// Does a bounded amount of work; true: there is more. One thread at a time calls it.
   virtual bool progress() noexcept = 0;
+  /// A descriptor that is readable while the source has something to do, so that the progress
+  /// thread can sleep; -1: there is none, the source says so by `runtime_handle::wake`.
+  [[nodiscard]] virtual int wake_fd() const noexcept { return -1; }
 };
 
 /// How to make a runtime.
