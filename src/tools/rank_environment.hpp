@@ -14,11 +14,12 @@ struct rank_place {
   int rank = 0;
   int world = 1;
   std::string job;         ///< random, of this job only
-  std::uint16_t port = 0;  ///< of 127.0.0.1, kept for this job
+  std::uint16_t port = 0;  ///< of the job's store on 127.0.0.1
+  int secret = -1;         ///< inherited descriptor of the job's secret
 };
 
 /// The environment of a rank as "NAME=value": what is inherited, with the variables that torchrun
-/// sets (and HOCKET_JOB_ID) replaced, so that those of an outer job do not leak in.
+/// sets, HOCKET_JOB_ID and HOCKET_SECRET_* replaced, so that those of an outer job do not leak in.
 [[nodiscard]] std::vector<std::string> rank_environment(std::span<std::string const> inherited,
                                                         rank_place const& place);
 

@@ -34,19 +34,24 @@ po::options_description options() {
       "from SIGTERM to SIGKILL (default 2)");
   add("label", po::bool_switch(),
       "put \"[rank] \" before every line; a terminal is always shown these labels");
+  add("open-store", po::bool_switch(),
+      "the store at MASTER_PORT also serves PyTorch's TCPStore clients, which prove nothing");
   return all;
 }
 
 std::string help() {
   std::ostringstream text;
   text
-      << "hocket run -n N [--grace SECONDS] [--label] -- PROGRAM [ARGUMENT...]\n\n"
+      << "hocket run -n N [--grace SECONDS] [--label] [--open-store] -- PROGRAM [ARGUMENT...]\n\n"
          "Starts PROGRAM N times on this host. What stands behind -- is PROGRAM's own.\n\n"
       << options()
       << "\nEach rank finds its place in the variables that torchrun sets (RANK, WORLD_SIZE,\n"
          "LOCAL_RANK, MASTER_ADDR, MASTER_PORT and the others) and in HOCKET_JOB_ID, random for\n"
-         "each job; values that were there before are replaced. MASTER_PORT is kept for the job:\n"
-         "no other program is given it, and rank 0 listens on it with SO_REUSEADDR.\n\n"
+         "each job; values that were there before are replaced. The launcher serves the job's\n"
+         "store at MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE=True) to processes that hold the\n"
+         "job's random secret, which ranks inherit as an open file (HOCKET_SECRET_FD); nothing is\n"
+         "encrypted. The store tells the other ranks when one ends. PyTorch's programs know no\n"
+         "secret: start them with --open-store, and any local process can use the store.\n\n"
          "Lines of different ranks do not mix; a line over 64 KiB is written in pieces, and if "
          "its\n"
          "rank pauses in it for a second, waiting lines of others follow on a new line. Rank 0\n"
@@ -103,7 +108,7 @@ run_options read(arguments const& args) {
     throw error(errc::invalid_argument,
                 "no program: it stands behind --, as in hocket run -n 4 -- ./program");
   return {static_cast<int>(ranks), values["label"].as<bool>(), std::chrono::seconds(grace),
-          arguments(bar + 1, args.end())};
+          values["open-store"].as<bool>(), arguments(bar + 1, args.end())};
 }
 
 // Waits for the supervisor and forwards signals to it.
@@ -137,7 +142,7 @@ void end_orphans(std::vector<pid_t> const& not_ours) {
 int run(arguments const& args) {
   auto const job = read(args);
   process_state state;
-  state.allow_descriptors(static_cast<rlim_t>(job.ranks) * 2 + 64);
+  state.allow_descriptors(static_cast<rlim_t>(job.ranks) * 4 + 64);
   auto const inherited = own_children();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   auto life = make_pipe();

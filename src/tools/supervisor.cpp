@@ -30,8 +30,7 @@ std::string random_job_id() {
   return id;
 }
 
-// A port of the loopback that is bound, but not listened on, as long as the job lives: the kernel
-// gives it to nobody who asks for a free one, and rank 0 can listen on it with SO_REUSEADDR.
+// A port of the loopback that this process listens on for as long as the job lives.
 struct kept_port {
   unique_fd socket;
   std::uint16_t number = 0;
@@ -44,10 +43,8 @@ kept_port keep_port() {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   auto* const any = reinterpret_cast<sockaddr*>(&address);
   socklen_t size = sizeof address;
-  int const on = 1;
-  if (!port.socket ||
-      ::setsockopt(port.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-      ::bind(port.socket.get(), any, size) != 0 ||
+  if (!port.socket || ::bind(port.socket.get(), any, size) != 0 ||
+      ::listen(port.socket.get(), SOMAXCONN) != 0 ||
       ::getsockname(port.socket.get(), any, &size) != 0)
     throw_system(errno, "no port of 127.0.0.1 for MASTER_PORT");
   port.number = ntohs(address.sin_port);
@@ -83,10 +80,13 @@ supervisor::supervisor(run_options const& options, process_state const& state, u
 }
 
 int supervisor::run() {
-  auto const port = keep_port();
+  auto port = keep_port();
+  auto const secret = launch_secret::random();
+  unique_fd const inherited_secret(secret.to_descriptor());
   auto const null = null_device();
   auto const inherited = inherited_environment();
-  rank_place place{0, options_.ranks, random_job_id(), port.number};
+  rank_place place{0, options_.ranks, random_job_id(), port.number, inherited_secret.get()};
+  store_.emplace(std::move(port.socket), secret, place.job, options_.open_store);
   try {
     for (; place.rank < options_.ranks; ++place.rank) {
       bool const reads = place.rank == 0 && ::isatty(STDIN_FILENO) == 0;
@@ -102,6 +102,7 @@ int supervisor::run() {
     start_failure_ = std::current_exception();
     end_all(SIGTERM);
   }
+  store_->start();
   collect_ended();
   while (!is_finished()) wait();
   return result();
@@ -190,8 +191,9 @@ void supervisor::collect_ended() {
     if (info.si_pid == 0) break;
     auto const rank = std::ranges::find(ranks_, info.si_pid, &rank_process::pid);
     if (rank != ranks_.end()) {
+      bool const exited = info.si_code == CLD_EXITED;
       rank_ended(static_cast<std::size_t>(rank - ranks_.begin()),
-                 info.si_code != CLD_EXITED || info.si_status != 0);
+                 exited ? W_EXITCODE(info.si_status, 0) : W_EXITCODE(0, info.si_status));
     } else {
       signalled_.erase(info.si_pid);
       ::waitpid(info.si_pid, nullptr, 0);
@@ -200,10 +202,13 @@ void supervisor::collect_ended() {
   if (ending_ != 0) sweep();
 }
 
-void supervisor::rank_ended(std::size_t rank, bool failed) {
+// Its peers hear of it before they are ended, too.
+void supervisor::rank_ended(std::size_t rank, int wait_status) {
   auto& pid = ranks_[rank].pid;
   --running_;
-  if ((failed || running_ == 0) && (ending_ == 0 || ending_ == SIGINT)) end_all(SIGTERM);
+  if (ending_ == 0 && running_ != 0)
+    store_->report_death(static_cast<int>(rank), describe_end(wait_status));
+  if ((wait_status != 0 || running_ == 0) && (ending_ == 0 || ending_ == SIGINT)) end_all(SIGTERM);
   int status = 0;
   ::waitpid(pid, &status, 0);
   verdict_.ended({static_cast<int>(rank), pid, status});

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "job_store.hpp"
 #include "output_stream.hpp"
 #include "rank_process.hpp"
 #include "verdict.hpp"
@@ -19,13 +20,15 @@ struct run_options {
   int ranks = 1;
   bool label = false;                ///< label lines even if no terminal shows them
   std::chrono::seconds grace{2};     ///< from SIGTERM to SIGKILL
+  bool open_store = false;           ///< the store serves plain TCPStore clients, too
   std::vector<std::string> program;  ///< with its arguments
 };
 
 /// Starts the ranks of one job, relays what they write, forwards signals, and ends every process
 /// that descends from them: after the last rank has ended, after the first one that failed, when
 /// their output cannot be written, when they do not heed a signal that asks for the end, and at
-/// once when the launcher is gone. One thread, which only ever waits in poll.
+/// once when the launcher is gone. Hosts the job's store. This thread only ever waits in poll; the
+/// store has one of its own, which starts after the last rank.
 class supervisor {
  public:
   using clock = std::chrono::steady_clock;
@@ -42,7 +45,7 @@ class supervisor {
   void take_signal(int signal);
   void forward(int signal);
   void collect_ended();
-  void rank_ended(std::size_t rank, bool failed);
+  void rank_ended(std::size_t rank, int wait_status);
   void end_all(int signal);
   void escalate();
   void notice_lost_output();
@@ -62,6 +65,7 @@ class supervisor {
   output_stream errors_;
   std::vector<pollfd> waits_;
   verdict verdict_;
+  std::optional<job_store> store_;
   std::exception_ptr start_failure_;
   int running_ = 0;
   bool has_children_ = true;

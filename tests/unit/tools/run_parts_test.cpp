@@ -152,20 +152,26 @@ TEST_CASE("the last lines are few, whole at their end, and bounded in bytes") {
 }
 
 TEST_CASE("a rank's environment has torchrun's variables and none of an outer job") {
-  std::vector<std::string> const inherited{
-      "HOME=/h", "RANK=77", "MASTER_PORT=1", "RANKS=kept", "TORCHELASTIC_USE_AGENT_STORE=True",
-      "odd"};
-  auto const all = rank_environment(inherited, {3, 5, "job", 4711});
+  std::vector<std::string> const inherited{"HOME=/h",
+                                           "RANK=77",
+                                           "MASTER_PORT=1",
+                                           "RANKS=kept",
+                                           "TORCHELASTIC_USE_AGENT_STORE=False",
+                                           "HOCKET_SECRET_FILE=/s",
+                                           "HOCKET_SECRET_FD=8",
+                                           "odd"};
+  auto const all = rank_environment(inherited, {3, 5, "job", 4711, 9});
   auto const count = [&](std::string const& entry) { return std::ranges::count(all, entry); };
   for (auto const* entry :
        {"HOME=/h", "RANKS=kept", "odd", "RANK=3", "LOCAL_RANK=3", "ROLE_RANK=3", "GROUP_RANK=0",
         "WORLD_SIZE=5", "LOCAL_WORLD_SIZE=5", "ROLE_WORLD_SIZE=5", "GROUP_WORLD_SIZE=1",
         "MASTER_ADDR=127.0.0.1", "MASTER_PORT=4711", "HOCKET_JOB_ID=job", "TORCHELASTIC_RUN_ID=job",
-        "TORCHELASTIC_USE_AGENT_STORE=False"}) {
+        "TORCHELASTIC_USE_AGENT_STORE=True", "HOCKET_SECRET_FD=9"}) {
     CAPTURE(entry);
     CHECK(count(entry) == 1);
   }
-  for (auto const* entry : {"RANK=77", "MASTER_PORT=1", "TORCHELASTIC_USE_AGENT_STORE=True"})
+  for (auto const* entry : {"RANK=77", "MASTER_PORT=1", "TORCHELASTIC_USE_AGENT_STORE=False",
+                            "HOCKET_SECRET_FILE=/s", "HOCKET_SECRET_FD=8"})
     CHECK(count(entry) == 0);
 }
 
