@@ -38,7 +38,8 @@ void countdown::ready() noexcept {
   std::uint64_t expirations = 0;
   if (::read(timer_.get(), &expirations, sizeof expirations) < 0) return;  // started anew
   stop();
-  over_();
+  auto const over = over_;  // which may destroy this object
+  over();
 }
 
 void countdown::stop() noexcept {

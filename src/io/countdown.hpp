@@ -9,8 +9,8 @@
 
 namespace hocket::io {
 
-/// Calls back once, from the poller, some time after `start`. Has its descriptor from the beginning
-/// so that it works where there is none left.
+/// Calls back once, from the poller, some time after `start`; the call may destroy it. Has its
+/// descriptor from the beginning so that it works where there is none left.
 class countdown final : private watcher {
  public:
   countdown(poller& p, std::function<void()> over);

@@ -11,8 +11,8 @@ namespace hocket::io {
 /// if there is no descriptor left.
 [[nodiscard]] unique_fd open_socket(address const& a) noexcept;
 
-/// What every connection wants: small frames leave at once, a host that vanished is noticed within
-/// a minute, large buffers. An option that is refused is left as it was.
+/// What every connection wants: small frames leave at once, a host that vanished from an idle
+/// connection is noticed within a minute, large buffers. An option that is refused stays as it was.
 void tune_connection(int socket) noexcept;
 
 }  // namespace hocket::io
