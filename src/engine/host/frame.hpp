@@ -46,12 +46,12 @@ struct frame_head {
   std::uint64_t shape_hash = 0;
   std::uint64_t plan_hash = 0;
   std::uint64_t tag = 0;      ///< of a message; of `fetch`, `data`: which transfer
-  std::uint64_t address = 0;  ///< in the sender's memory; of `fetch`, `data`: offset
-  std::uint64_t bytes = 0;    ///< exposed, or wanted
+  std::uint64_t address = 0;  ///< the exposure; of `data`: where the bytes go in the transfer
+  std::uint64_t bytes = 0;    ///< of a call: hash of the object's type; of `fetch`: how many
+  std::uint64_t handle = 0;   ///< of a message, as its sender counts them
   double factor = 1;          ///< of a premultiplied sum
-  std::uint64_t payload_bytes = 0;
+  std::uint32_t payload_bytes = 0;
   std::uint32_t extra_bytes = 0;
-  std::uint32_t spare = 0;
 };
 static_assert(sizeof(frame_head) == 128 && std::is_trivially_copyable_v<frame_head>);
 

@@ -14,13 +14,23 @@ namespace {
 constexpr std::size_t buffer_bytes = sizeof(frame_head) + extra_bytes_max + inline_bytes_max;
 }  // namespace
 
-in_link::in_link(frame_sink& to, int peer_rank)
-    : sink_(to), peer_(peer_rank), buffer_(buffer_bytes) {}
+in_link::in_link(frame_sink& to, identity const& me)
+    : sink_(to), greeting_(me), buffer_(buffer_bytes) {}
 
-void in_link::preface(std::span<std::byte const> bytes) {
-  std::ranges::copy(bytes, buffer_.begin() + static_cast<std::ptrdiff_t>(end_));
-  end_ += bytes.size();
-  parse();
+std::span<iovec const> in_link::to_write() noexcept {
+  if (say_.empty()) return {};
+  say_piece_ = {say_.data(), say_.size()};
+  return {&say_piece_, 1};
+}
+
+void in_link::greet() {
+  auto const rest =
+      greeting_.receive({reinterpret_cast<char const*>(buffer_.data()), end_}, say_);
+  begin_ = end_ = 0;
+  if (!greeting_.is_done()) return;
+  std::memcpy(buffer_.data(), rest.data(), rest.size());
+  end_ = rest.size();
+  sink_.greeted(*this);
 }
 
 // A large payload is read to its place, and what follows it into the buffer by the same call.
@@ -53,6 +63,8 @@ void in_link::read(std::size_t bytes) noexcept {
 
 void in_link::parse() noexcept {
   try {
+    if (!greeting_.is_done()) greet();
+    if (!greeting_.is_done()) return;
     while (!over_ && data_left_ == 0 && take_frame()) {
     }
   } catch (std::exception const& e) {

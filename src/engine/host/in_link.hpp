@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "frame.hpp"
+#include "greeting.hpp"
 #include "io/byte_stream.hpp"
 
 namespace hocket::host {
@@ -20,6 +21,8 @@ class in_link;
 class frame_sink {
  public:
   virtual ~frame_sink() = default;
+  /// The link's peer has proved who it is.
+  virtual void greeted(in_link& from) = 0;
   /// A frame other than data. The spans are valid during the call only.
   virtual void arrived(in_link& from, frame_head const& head, std::span<std::byte const> extra,
                        std::span<std::byte const> payload) = 0;
@@ -34,14 +37,13 @@ class frame_sink {
 /// The receiving end of a connection that a peer has made: bytes become frames. Sans-IO.
 class in_link final : public io::byte_stream {
  public:
-  in_link(frame_sink& to, int peer_rank);
+  in_link(frame_sink& to, identity const& me);
 
-  [[nodiscard]] int peer() const noexcept { return peer_; }
-  /// Bytes that came before the link took over the connection.
-  void preface(std::span<std::byte const> bytes);
+  /// The peer's rank; -1 until it has proved it.
+  [[nodiscard]] int peer() const noexcept { return greeting_.is_done() ? greeting_.peer() : -1; }
 
-  std::span<iovec const> to_write() noexcept override { return {}; }
-  void written(std::size_t) noexcept override {}
+  std::span<iovec const> to_write() noexcept override;
+  void written(std::size_t bytes) noexcept override { say_.erase(0, bytes); }
   std::span<iovec const> to_read() noexcept override;
   void read(std::size_t bytes) noexcept override;
   void ended(boost::system::error_code why) noexcept override;
@@ -52,8 +54,12 @@ class in_link final : public io::byte_stream {
   void begin_data(frame_head const& head);
   void fail(std::string why) noexcept;
 
+  void greet();
+
   frame_sink& sink_;
-  int const peer_;
+  answerer_greeting greeting_;
+  std::string say_;  // of the greeting
+  iovec say_piece_{};
   std::vector<std::byte> buffer_;
   std::size_t begin_ = 0;  // of what is in the buffer and not consumed
   std::size_t end_ = 0;

@@ -3,6 +3,8 @@
 #include "out_link.hpp"
 
 #include <algorithm>
+#include <boost/asio/error.hpp>
+#include <exception>
 #include <utility>
 
 namespace hocket::host {
@@ -26,18 +28,34 @@ void out_link::fill() {
   shipment& s = *shipments_.front();
   chunk_ = std::min(s.left.size(), chunk_bytes_max);
   chunk_head_ = s.head;
-  chunk_head_.payload_bytes = chunk_;
+  chunk_head_.payload_bytes = static_cast<std::uint32_t>(chunk_);
   add(&chunk_head_, sizeof chunk_head_);
   add(s.left.data(), chunk_);
 }
 
 std::span<iovec const> out_link::to_write() noexcept {
-  if (over_ || !open) return {};
+  if (over_ || !fault_.empty()) return {};
+  if (!say_.empty()) {
+    say_piece_ = {say_.data(), say_.size()};
+    return {&say_piece_, 1};
+  }
+  if (!open_) return {};
   if (first_piece_ == pieces_.size()) fill();
   return std::span<iovec const>(pieces_).subspan(first_piece_);
 }
 
+void out_link::begin(identity const& me) {
+  greeting_.emplace(me, peer);
+  say_ = greeting_->hello();
+  fault_.clear();
+  over_ = open_ = false;
+}
+
 void out_link::written(std::size_t bytes) noexcept {
+  if (!say_.empty()) {
+    say_.erase(0, bytes);
+    return;
+  }
   while (bytes > 0) {
     iovec& p = pieces_[first_piece_];
     auto const n = std::min(bytes, p.iov_len);
@@ -62,9 +80,21 @@ void out_link::written(std::size_t bytes) noexcept {
 }
 
 std::span<iovec const> out_link::to_read() noexcept {
-  if (over_ || !open) return {};
-  ignored_piece_ = {ignored_, sizeof ignored_};
-  return {&ignored_piece_, 1};
+  if (over_ || !fault_.empty()) return {};
+  heard_piece_ = {heard_, sizeof heard_};
+  return {&heard_piece_, 1};
+}
+
+// Nothing comes after the greeting.
+void out_link::read(std::size_t bytes) noexcept {
+  if (open_) return;
+  try {
+    greeting_->receive({heard_, bytes}, say_);
+    open_ = greeting_->is_done();
+  } catch (std::exception const& e) {
+    fault_ = e.what();
+    if (on_end != nullptr) on_end(*this, boost::asio::error::access_denied);
+  }
 }
 
 void out_link::ended(boost::system::error_code why) noexcept {

@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "frame.hpp"
+#include "greeting.hpp"
 #include "io/byte_stream.hpp"
 
 namespace hocket::host {
@@ -45,14 +47,19 @@ class out_link final : public io::byte_stream {
   void (*on_end)(out_link& self, boost::system::error_code why) noexcept = nullptr;
   void* owner = nullptr;
   int peer = -1;
-  /// Until the peer is known to be the right one nothing is written.
-  bool open = false;
+
+  /// A connection to the peer is about to be added to the poller: it is greeted first.
+  void begin(identity const& me);
+  /// The peer has proved who it is: frames are written.
+  [[nodiscard]] bool is_open() const noexcept { return open_; }
+  /// Why the greeting failed; empty: it did not.
+  [[nodiscard]] std::string const& fault() const noexcept { return fault_; }
 
   std::span<iovec const> to_write() noexcept override;
   void written(std::size_t bytes) noexcept override;
   /// The peer says nothing on this connection: only its end is seen.
   std::span<iovec const> to_read() noexcept override;
-  void read(std::size_t) noexcept override {}
+  void read(std::size_t bytes) noexcept override;
   void ended(boost::system::error_code why) noexcept override;
 
  private:
@@ -68,8 +75,13 @@ class out_link final : public io::byte_stream {
   std::size_t chunk_ = 0;  // bytes of the shipment's chunk being written
   std::vector<iovec> pieces_;
   std::size_t first_piece_ = 0;
-  std::byte ignored_[64];
-  iovec ignored_piece_{};
+  std::optional<caller_greeting> greeting_;
+  std::string say_;  // of the greeting
+  iovec say_piece_{};
+  char heard_[128];
+  iovec heard_piece_{};
+  std::string fault_;
+  bool open_ = false;
   bool over_ = false;
 };
 

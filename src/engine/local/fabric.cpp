@@ -19,7 +19,7 @@ class collective final : public job, public detail::pooled {
   explicit collective(meeting& m) : meeting_(&m) {}
   void run() noexcept override {
     std::unique_ptr<collective> const self(this);
-    auto const f = outcome_of(*meeting_->parts.front(), [this] { transfer(meeting_->parts); });
+    auto const f = matching::outcome_of(*meeting_->parts.front(), [this] { matching::transfer(meeting_->parts); });
     meeting_->finish(f);
   }
 
@@ -33,7 +33,7 @@ class delivery final : public job, public detail::pooled {
   delivery(request& send, request& recv) : send_(&send), recv_(&recv) {}
   void run() noexcept override {
     std::unique_ptr<delivery> const self(this);
-    auto const f = outcome_of(*recv_, [this] { transfer(*send_, *recv_); });
+    auto const f = matching::outcome_of(*recv_, [this] { matching::transfer(*send_, *recv_); });
     recv_->complete(own_copy(f));
     send_->complete(f);
   }
@@ -52,9 +52,11 @@ fabric::fabric(runtime_handle rt, int world_size) : runtime_(std::move(rt)) {
 
 fabric::~fabric() { runtime_.detach(*this); }
 
-void fabric::carry(meeting& m) noexcept { carry_out(*new collective(m), bytes_of(m.parts)); }
+void fabric::carry(matching::hub&, meeting& m) noexcept {
+  carry_out(*new collective(m), matching::bytes_of(m.parts));
+}
 
-void fabric::carry(request& send, request& recv) noexcept {
+void fabric::carry(matching::hub&, request& send, request& recv) noexcept {
   carry_out(*new delivery(send, recv), send.in.nbytes());
 }
 

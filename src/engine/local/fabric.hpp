@@ -39,8 +39,8 @@ class fabric final : public matching::carrier,
   fabric(runtime_handle rt, int world_size);
   ~fabric() override;
 
-  void carry(meeting& m) noexcept override;
-  void carry(request& send, request& recv) noexcept override;
+  void carry(matching::hub& at, meeting& m) noexcept override;
+  void carry(matching::hub& at, request& send, request& recv) noexcept override;
   bool progress() noexcept override;
   [[nodiscard]] std::shared_ptr<presence> const& rank(int world_rank) const noexcept {
     return ranks_[static_cast<std::size_t>(world_rank)];

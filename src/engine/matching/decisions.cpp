@@ -26,9 +26,9 @@ void decisions::end(request& r, detail::failure why) {
 }
 
 void decisions::carry_out(carrier& by) noexcept {
-  for (auto& [r, why] : ended_) by.end(*r, std::move(why));
-  if (met_ != nullptr) by.carry(*met_);
-  if (send_ != nullptr) by.carry(*send_, *recv_);
+  for (auto& [r, why] : ended_) by.end(at_, *r, std::move(why));
+  if (met_ != nullptr) by.carry(at_, *met_);
+  if (send_ != nullptr) by.carry(at_, *send_, *recv_);
 }
 
 }  // namespace hocket::matching

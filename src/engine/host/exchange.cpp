@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#include "exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <hocket/error.hpp>
+#include <hocket/tensor/split_plan.hpp>
+#include <utility>
+
+#include "engine/matching/meeting.hpp"
+#include "engine/matching/movement.hpp"
+#include "fabric.hpp"
+#include "host_hub.hpp"
+
+namespace hocket::host {
+namespace {
+
+using detail::failure;
+
+// Where the bytes of a gift can go at once: into the result, where they lie there in one piece.
+tensor place_in_result(request const& own, request const& from, given const& g) {
+  if (!own.out.defined() || own.takes_any_shape || own.out.dtype() != g.dtype) return {};
+  tensor t;
+  switch (own.print.kind) {
+    case op_kind::broadcast:
+    case op_kind::scatter:
+    case op_kind::recv:
+      t = own.out;
+      break;
+    case op_kind::all_gather:
+    case op_kind::gather: {
+      auto const pieces = own.plan->pieces(from.rank);
+      if (pieces.size() == 1 && pieces[0].length == own.plan->part_size(from.rank))
+        t = own.out.slice(static_cast<std::int64_t>(own.plan->dim()), pieces[0].full_start,
+                          pieces[0].length);
+      break;
+    }
+    default:
+      break;
+  }
+  if (!t.defined() || !t.is_contiguous() || t.nbytes() != g.bytes()) return {};
+  return t;
+}
+
+}  // namespace
+
+exchange::exchange(std::shared_ptr<host_hub> at) : hub_(std::move(at)) {}
+
+void exchange::fetch_from(remote_call& from, request& own) {
+  if (from.gives.empty() || from.is_here) return;
+  {
+    std::lock_guard const lock(mutex_);
+    ++left_;
+  }
+  auto& d = *deliveries_.emplace_back(std::make_unique<delivery>(*this, from));
+  std::uint32_t item = 0;
+  for (auto const& g : from.gives) {
+    tensor t = item == 0 ? place_in_result(own, from.asked, g) : tensor();
+    bool const direct = t.defined();
+    if (!direct) t = tensor::empty(g.dtype, g.shape);
+    if (item == 0) {
+      from.asked.in = t;
+    } else {
+      from.asked.attachments.push_back(t);
+    }
+    if (g.bytes() > 0) {
+      {
+        std::lock_guard const lock(mutex_);
+        ++d.left;
+      }
+      wanted w;
+      w.peer = from.world_rank;
+      w.exposure = from.exposure;
+      w.item = item;
+      w.address = g.address;
+      w.to = direct ? t.bytes(own.writes) : t.bytes();
+      w.bytes = g.bytes();
+      w.then = &d;
+      hub_->net().fetch(w);
+    }
+    ++item;
+  }
+  d.came({});
+}
+
+void exchange::drain(request& own) {
+  {
+    std::lock_guard const lock(mutex_);
+    ++left_;
+  }
+  failure f;
+  if (hub_->net().is_drained(std::exchange(own.exposure, 0), drained_, f)) arrive(f);
+}
+
+void exchange::delivery::came(failure const& f) noexcept {
+  {
+    std::lock_guard const lock(to_.mutex_);
+    if (f.exception && !failure.exception) failure = f;
+    if (--left > 0) return;
+  }
+  to_.hub_->release_gift(from_);
+  to_.arrive(failure);
+}
+
+void exchange::arrive(failure const& f) noexcept {
+  {
+    std::lock_guard const lock(mutex_);
+    if (f.exception && !failure_.exception) failure_ = f;
+    if (--left_ > 0) return;
+  }
+  finished(failure_);
+}
+
+namespace {
+
+class collective_exchange final : public exchange {
+ public:
+  collective_exchange(std::shared_ptr<host_hub> at, matching::meeting& m)
+      : exchange(std::move(at)), meeting_(m) {}
+  void begin() {
+    request& own = *meeting_.parts[static_cast<std::size_t>(hub_->place())];
+    for (request* const part : meeting_.parts)
+      if (part->is_remote()) fetch_from(remote_call::of(*part), own);
+    drain(own);
+    close();
+  }
+
+ private:
+  void finished(failure const& f) noexcept override {
+    std::unique_ptr<collective_exchange> const self(this);
+    request& own = *meeting_.parts[static_cast<std::size_t>(hub_->place())];
+    auto outcome = f;
+    if (f.exception) {
+      outcome = matching::failure_of(own, f.exception);
+    } else {
+      outcome = matching::outcome_of(own, [&] { matching::fill(own, meeting_.parts); });
+    }
+    meeting_.finish(outcome);
+  }
+
+  matching::meeting& meeting_;
+};
+
+class message_exchange final : public exchange {
+ public:
+  message_exchange(std::shared_ptr<host_hub> at, request& send, request& recv)
+      : exchange(std::move(at)), send_(send), recv_(recv) {}
+  void begin() {
+    fetch_from(remote_call::of(send_), recv_);
+    close();
+  }
+
+ private:
+  void finished(failure const& f) noexcept override {
+    std::unique_ptr<message_exchange> const self(this);
+    auto const outcome = f.exception ? matching::failure_of(recv_, f.exception)
+                                     : matching::outcome_of(recv_, [this] {
+                                         matching::transfer(send_, recv_);
+                                       });
+    recv_.complete(outcome);
+    hub_->message_ended(send_, outcome);
+  }
+
+  request& send_;
+  request& recv_;
+};
+
+}  // namespace
+
+void carry_collective(std::shared_ptr<host_hub> at, matching::meeting& m) noexcept {
+  (new collective_exchange(std::move(at), m))->begin();
+}
+
+void carry_message(std::shared_ptr<host_hub> at, request& send, request& recv) noexcept {
+  (new message_exchange(std::move(at), send, recv))->begin();
+}
+
+}  // namespace hocket::host

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <hocket/async/runtime.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "directory.hpp"
+#include "exposure.hpp"
+#include "greeting.hpp"
+#include "in_link.hpp"
+#include "inbox.hpp"
+#include "io/listener.hpp"
+#include "io/poller.hpp"
+#include "out_link.hpp"
+#include "peer.hpp"
+
+namespace hocket::host {
+
+/// Where frames and news of one group go. Called under no lock, by one thread at a time.
+class mailbox {
+ public:
+  virtual ~mailbox() = default;
+  virtual void receive(int from, frame_head const& head, std::span<std::byte const> extra,
+                       std::span<std::byte const> payload) = 0;
+  virtual void lost(int world_rank, std::string const& why) = 0;
+};
+
+/// Bytes of a peer's exposed buffer that this process wants.
+struct wanted {
+  int peer = -1;
+  std::uint64_t exposure = 0;
+  std::uint32_t item = 0;
+  std::uint64_t address = 0;  ///< in the peer's memory
+  std::byte* to = nullptr;
+  std::size_t bytes = 0;
+  arrival* then = nullptr;
+};
+
+/// What all groups of one process share: the connections to its peers, and what is under way on
+/// them. Driven as a progress source. Any thread may call.
+class fabric final : public progress_source,
+                     private frame_sink,
+                     public std::enable_shared_from_this<fabric> {
+ public:
+  fabric(runtime_handle rt, identity me, std::vector<io::address> const& listen_at,
+         std::string host);
+  ~fabric() override;
+  /// Begins to answer peers; `where` is used for calling them.
+  void start(std::shared_ptr<directory> where, std::shared_ptr<mailbox> strangers);
+  /// Sends what is queued, for at most `limit`, and closes all connections.
+  void stop(clock::duration limit) noexcept;
+
+  [[nodiscard]] identity const& me() const noexcept { return me_; }
+  [[nodiscard]] runtime_handle const& rt() const noexcept { return runtime_; }
+  /// How peers reach this process.
+  [[nodiscard]] peer_place place() const;
+  [[nodiscard]] std::string_view poller_name() const noexcept { return poller_->name(); }
+
+  void post(int peer, letter l);
+  /// Ends with `want.then->came`, perhaps before it returns.
+  void fetch(wanted const& want) noexcept;
+  /// Offers buffers; 0 if there are none.
+  [[nodiscard]] std::uint64_t expose(std::unique_ptr<exposure> e);
+  /// True if nobody needs the buffers any more, with a taker's complaint in `f`; else `then` hears.
+  [[nodiscard]] bool is_drained(std::uint64_t id, arrival& then, detail::failure& f);
+  /// The buffers of an exposure are released for the taker.
+  void release(std::uint64_t id, int taker, detail::failure complaint = {});
+
+  void enlist(std::uint64_t group, std::shared_ptr<mailbox> at);
+  void delist(std::uint64_t group) noexcept;
+  /// The peer's process is gone.
+  void lose(int peer, std::string const& why);
+
+  bool progress() noexcept override;
+  [[nodiscard]] int wake_fd() const noexcept override { return poller_->wake_fd(); }
+
+ private:
+  struct target {
+    int peer;
+    std::byte* to;
+    std::size_t left;
+    arrival* then;
+  };
+  struct reading {  // out of a peer's memory, in pieces
+    wanted what;
+    std::size_t done = 0;
+  };
+
+  // frame_sink, under the lock
+  void arrived(in_link& from, frame_head const& head, std::span<std::byte const> extra,
+               std::span<std::byte const> payload) override;
+  std::byte* landing(in_link& from, frame_head const& head) noexcept override;
+  void landed(in_link& from, frame_head const& head) override;
+  void ended(in_link& from, std::string const& why) override;
+  void greeted(in_link& from) override;
+
+  static void link_ended(out_link& link, boost::system::error_code why) noexcept;
+  void accepted(io::unique_fd socket);
+  void found(int rank, peer_place const& where, std::string const& why_not);
+  void connected(peer& p, boost::system::error_code why, io::unique_fd socket);
+
+  void drop(in_link& caller);
+  [[nodiscard]] bool is_calling(int rank) const;
+  void fail_landings(int rank);
+  peer& peer_at(int rank);
+  void dial(peer& p);
+  void try_next_address(peer& p, std::string const& why);
+  void lose_locked(int rank, std::string const& why);
+  void serve(int peer, frame_head const& head);
+  void release_locked(std::uint64_t id, int taker, detail::failure complaint);
+  void push(wanted const& want);
+  bool read_some(reading& r) noexcept;
+  void handle(received& what) noexcept;
+
+  identity const me_;
+  runtime_handle const runtime_;
+  std::string const host_;
+  std::mutex mutex_;
+  std::unique_ptr<io::poller> poller_;
+  std::vector<std::unique_ptr<io::listener>> listeners_;
+  std::shared_ptr<directory> directory_;
+  std::shared_ptr<mailbox> strangers_;  // frames of groups that are being made
+  std::unordered_map<int, std::unique_ptr<peer>> peers_;
+  struct caller {
+    std::unique_ptr<in_link> link;
+    bool is_leaving = false;
+  };
+  std::map<in_link*, caller> callers_;
+  std::vector<std::unique_ptr<in_link>> dead_callers_;  // until no call is inside them
+  std::unordered_map<int, std::string> lost_;
+  std::unordered_map<std::uint64_t, target> landings_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<exposure>> exposures_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<mailbox>> groups_;
+  std::vector<reading> readings_;
+  inbox inbox_, handling_;
+  std::uint64_t next_id_ = 1;
+  bool stopping_ = false;
+};
+
+}  // namespace hocket::host

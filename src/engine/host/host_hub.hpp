@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <cstdint>
+#include <hocket/group/engine.hpp>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "engine/matching/carrier.hpp"
+#include "engine/matching/hub.hpp"
+#include "fabric.hpp"
+#include "remote_call.hpp"
+
+namespace hocket::host {
+
+/// This process's replica of one group: its rank's calls, and those that the other members have
+/// announced, meet here as they do in every member's process. Any thread may call.
+class host_hub final : public matching::hub, public mailbox {
+ public:
+  host_hub(std::shared_ptr<fabric> f, group_spec const& spec, std::uint64_t id);
+  ~host_hub() override;
+
+  [[nodiscard]] fabric& net() const noexcept { return *fabric_; }
+  /// This rank's place in the group.
+  [[nodiscard]] int place() const noexcept { return spec_.rank.value(); }
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  [[nodiscard]] int world_rank_of(int place) const {
+    return spec_.members[group_rank(place)].value();
+  }
+
+  /// A call of this rank.
+  void call(request& r) noexcept;
+  void close_own_channel(std::uint64_t channel) noexcept;
+  void revoke_all(std::string const& reason) noexcept;
+  void leave_own(errc code, std::string const& reason) noexcept;
+
+  // -- for exchanges
+  /// Everything that the call gives has been fetched, or will not be.
+  void release_gift(remote_call& from) noexcept;
+  /// A message from another process has ended here: its sender is told.
+  void message_ended(request& send, detail::failure const& f) noexcept;
+
+  // -- mailbox
+  void receive(int from, frame_head const& head, std::span<std::byte const> extra,
+               std::span<std::byte const> payload) override;
+  void lost(int world_rank, std::string const& why) override;
+
+ private:
+  class carrier;
+  class waits_for_takers;
+
+  void announce(request& r);
+  void send(request& r);
+  void take_call(int place, frame_head const& head, std::span<std::byte const> extra,
+                 std::span<std::byte const> payload);
+  void take_outcome(int place, frame_head const& head, std::span<std::byte const> extra);
+  void end_sends(int to, detail::failure const& why);
+  void post_to_all(letter const& l);
+  void member_left(int rank, matching::departure const& why) override;
+  void end_own(request& r, detail::failure why) noexcept;
+
+  std::shared_ptr<fabric> const fabric_;
+  std::uint64_t const id_;
+  std::mutex sends_mutex_;
+  std::unordered_map<std::uint64_t, request*> sends_;  // by the handle their receiver answers with
+  std::uint64_t next_send_ = 1;
+};
+
+}  // namespace hocket::host
