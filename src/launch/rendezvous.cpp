@@ -40,7 +40,7 @@ std::string unix_name_of(launch_options const& o) {
 
 tcp_store_options client_options(launch_options const& o) {
   tcp_store_options all;
-  all.secret(o.secret()).job(o.job()).rank(o.rank()).timeout(o.timeout());
+  all.secret(o.secret()).job(o.job()).epoch(o.epoch()).rank(o.rank()).timeout(o.timeout());
   all.plain(o.agent_store() && o.secret().empty());
   if (o.master_host().empty())
     all.unix_name(unix_name_of(o));
@@ -140,7 +140,7 @@ asio::awaitable<void> host(launch_options o, op_options call, opening_ptr op) {
   auto const stop = op->stopped();
   int const fd = co_await listen(o, stop);
   store_server_options options;
-  options.secret(o.secret()).job(o.job()).open(o.secret().empty());
+  options.secret(o.secret()).job(o.job()).epoch(o.epoch()).open(o.secret().empty());
   auto server = std::make_shared<store_server>(ex, fd, options);
   call.stop(stop);
   auto connecting = connect_store(ex, client_options(o), call);

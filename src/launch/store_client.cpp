@@ -134,9 +134,20 @@ void store_client::lose(errc code, std::string why) noexcept {
 
 void store_client::speak(dialect d) { dialect_ = d; }
 
-void store_client::note(std::string trouble) noexcept {
+void store_client::note_phase(std::string phase) noexcept {
+  std::lock_guard const lock(mutex_);
+  phase_ = std::move(phase);
+}
+
+void store_client::note_trouble(std::string trouble) noexcept {
   std::lock_guard const lock(mutex_);
   trouble_ = std::move(trouble);
+}
+
+void store_client::note_over() noexcept {
+  std::lock_guard const lock(mutex_);
+  phase_.clear();
+  trouble_.clear();
 }
 
 std::string store_client::story_of(std::exception_ptr const& e) const {
@@ -149,11 +160,13 @@ std::string store_client::story_of(std::exception_ptr const& e) const {
 
 std::string store_client::expiry_of(request const& r) noexcept {
   std::lock_guard const lock(mutex_);
-  if (!trouble_.empty())
-    return fmt::format("{}: the store at {} does not answer ({})", names(r), address_, trouble_);
+  auto const about = r.keys.empty() ? std::string() : names(r) + ": ";
+  if (!phase_.empty() || !trouble_.empty())
+    return fmt::format("{}the store at {} does not answer ({}{}{})", about, address_, phase_,
+                       phase_.empty() || trouble_.empty() ? "" : "; before that, ", trouble_);
   if (r.what == verb::get || r.what == verb::wait)
-    return fmt::format("{}: not yet there in the store at {}", names(r), address_);
-  return fmt::format("{}: the store at {} has not answered", names(r), address_);
+    return fmt::format("{}not yet there in the store at {}", about, address_);
+  return fmt::format("{}the store at {} has not answered", about, address_);
 }
 
 std::string store_client::refusal_of(request const& r, op_options const& options) const {

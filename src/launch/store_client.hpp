@@ -43,8 +43,10 @@ class store_client final : public std::enable_shared_from_this<store_client> {
   [[nodiscard]] tcp_store_options const& options() const noexcept { return options_; }
   [[nodiscard]] std::optional<dialect> spoken() const noexcept { return dialect_; }
   void speak(dialect d);
-  /// What hinders connecting, for the story of deadlines; empty: nothing does.
-  void note(std::string trouble) noexcept;
+  /// What connecting is at, and what has hindered it, for the story of deadlines.
+  void note_phase(std::string phase) noexcept;
+  void note_trouble(std::string trouble) noexcept;
+  void note_over() noexcept;
   /// All calls, present and later, fail.
   void lose(errc code, std::string why) noexcept;
   /// What the server's challenge makes of the hello: the proof that it wants, or nothing; then the
@@ -80,6 +82,7 @@ class store_client final : public std::enable_shared_from_this<store_client> {
 
   std::mutex mutex_;
   std::vector<call_ptr> incoming_;
+  std::string phase_;
   std::string trouble_;
 };
 

@@ -122,7 +122,7 @@ void store_lane::start() {
     self->is_running_ = false;
     if (e) client->lose(errc::store_lost, self->client_.story_of(e));
     client->lane_rests();
-    if (!self->queue_.empty()) self->start();
+    if (self->is_wanted()) self->start();
   };
   asio::co_spawn(client_.own_strand(), run(), std::move(done));
 }
@@ -147,6 +147,12 @@ store_lane::awaitable<void> store_lane::run() {
 // -- connecting
 
 store_lane::awaitable<bool> store_lane::dial() {
+  bool const done = co_await try_all();
+  client_.note_over();
+  co_return done;
+}
+
+store_lane::awaitable<bool> store_lane::try_all() {
   std::chrono::milliseconds pause = pause_min;
   while (is_wanted() && !client_.is_lost()) {
     endpoints const all = co_await resolve();
@@ -160,7 +166,6 @@ store_lane::awaitable<bool> store_lane::dial() {
         ++attempts_;
         is_connected_ = true;
         was_stopped_ = false;
-        client_.note({});
         co_return true;
       }
       is_refused = is_refused && failure_ == asio::error::connection_refused;
@@ -188,6 +193,7 @@ store_lane::awaitable<store_lane::endpoints> store_lane::resolve() {
     all.push_back(abstract_endpoint(o.unix_name()));
     co_return all;
   }
+  client_.note_phase("looking up " + o.host());
   error_code failed;
   auto const numeric = asio::ip::make_address(o.host(), failed);
   if (!failed) {
@@ -198,7 +204,7 @@ store_lane::awaitable<store_lane::endpoints> store_lane::resolve() {
   auto const found = co_await resolver_.async_resolve(o.host(), service, resolver::numeric_service,
                                                       asio::redirect_error(resume, failed));
   if (failed) {
-    client_.note(fmt::format("the name {} has no address: {}", o.host(), failed.message()));
+    client_.note_trouble(fmt::format("the name {} has no address: {}", o.host(), failed.message()));
     co_return all;
   }
   endpoints others;
@@ -230,7 +236,7 @@ bool store_lane::note_failure(endpoint const& at, std::string_view doing) {
   auto const why = failure_ == asio::error::operation_aborted
                        ? fmt::format("no answer within {} ms", attempt_limit_.count())
                        : failure_.message();
-  client_.note(fmt::format("{} {}: {}", doing, name_of_endpoint(at), why));
+  client_.note_trouble(fmt::format("{} {}: {}", doing, name_of_endpoint(at), why));
   return false;
 }
 
@@ -250,6 +256,7 @@ bool store_lane::open_socket(endpoint const& at) {
 }
 
 store_lane::awaitable<bool> store_lane::connect(endpoint at) {
+  client_.note_phase("connecting to " + name_of_endpoint(at));
   if (!open_socket(at)) co_return false;
   co_await socket_.async_connect(at, asio::redirect_error(resume, failure_));
   if (failure_) co_return note_failure(at, "connecting to");
@@ -264,6 +271,7 @@ store_lane::awaitable<bool> store_lane::connect(endpoint at) {
 store_lane::awaitable<bool> store_lane::try_endpoint(endpoint at) {
   bool done = co_await connect(at);
   if (!done) co_return false;
+  client_.note_phase("waiting for the hello's answer of " + name_of_endpoint(at));
   if (!client_.options().plain()) {
     done = co_await greet_hocket(at);
     co_return done;

@@ -62,6 +62,7 @@ class store_lane : public std::enable_shared_from_this<store_lane> {
 
   awaitable<void> run();
   awaitable<bool> dial();
+  awaitable<bool> try_all();
   awaitable<endpoints> resolve();
   awaitable<bool> try_endpoint(endpoint at);
   awaitable<bool> connect(endpoint at);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <hocket/async/op_options.hpp>
 #include <hocket/async/work.hpp>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -65,5 +66,10 @@ class store {
   [[nodiscard]] virtual work<bool> erase(std::string key, op_options const& options = {},
                                          site from = site::current()) = 0;
 };
+
+/// The part of a store whose keys begin with `prefix`, under the rest of their names: so that the
+/// keys of one group, epoch or library are not those of another.
+[[nodiscard]] std::shared_ptr<store> make_prefixed_store(std::shared_ptr<store> whole,
+                                                         std::string prefix);
 
 }  // namespace hocket

@@ -64,6 +64,12 @@ class launch_options {
     job_ = std::move(id);
     return *this;
   }
+  /// Counts the jobs that meet at one address one after another: a store that rank 0 hosts refuses
+  /// ranks of another epoch. No variable says it.
+  launch_options& epoch(std::uint64_t e) {
+    epoch_ = e;
+    return *this;
+  }
   launch_options& secret(launch_secret const& s) {
     secret_ = s;
     return *this;
@@ -88,6 +94,7 @@ class launch_options {
   [[nodiscard]] std::uint16_t master_port() const noexcept { return master_port_; }
   [[nodiscard]] bool agent_store() const noexcept { return agent_store_; }
   [[nodiscard]] std::string const& job() const noexcept { return job_; }
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] launch_secret const& secret() const noexcept { return secret_; }
   [[nodiscard]] engine_choice engine() const noexcept { return engine_; }
   [[nodiscard]] clock::duration timeout() const noexcept { return timeout_; }
@@ -104,6 +111,7 @@ class launch_options {
   std::uint16_t master_port_ = 0;
   bool agent_store_ = false;
   std::string job_;
+  std::uint64_t epoch_ = 0;
   launch_secret secret_;
   engine_choice engine_ = engine_choice::automatic;
   clock::duration timeout_ = std::chrono::minutes(5);

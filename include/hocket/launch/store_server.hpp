@@ -90,8 +90,8 @@ class store_server_options {
 
 /// Keeps the store of a job and serves it on a socket: to Hocket's own clients, which prove by an
 /// HMAC that they hold the job's secret and see the same of the server, and on request to PyTorch's
-/// TCPStore in both its numberings. Nothing is encrypted: who can read the network reads the store.
-/// What a client does wrong ends its own connection only.
+/// TCPStore in both its numberings (but for its queues and watched keys). Nothing is encrypted: who
+/// can read the network reads the store. What a client does wrong ends its own connection only.
 ///
 /// Lives on an executor whose context outlives it, and is outstanding work there until `close`.
 /// Any thread may call.

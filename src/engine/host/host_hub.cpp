@@ -124,7 +124,8 @@ void host_hub::send(request& r) {
   announcement const a(r);
   auto const gifts = a.gifts(r.peer);
   bool const is_inline = fits_inline(bytes_of(gifts), 1);
-  int const to = world_rank_of(r.peer);
+  int const receiver = r.peer;
+  int const to = world_rank_of(receiver);
   if (!is_inline) {
     auto e = std::make_unique<exposure>();
     e->add(to, gifts);
@@ -140,12 +141,12 @@ void host_hub::send(request& r) {
   l.head.handle = handle;
   bool const failed = r.local.exception != nullptr;
   fabric_->post(to, std::move(l));
-  std::optional<matching::departure> gone;
+  bool gone = false;  // in the meantime
   {
     std::lock_guard const lock(mutex_);
-    gone = roster_.departure_of(place_of_world(to));
+    gone = roster_.departure_of(receiver).has_value();
   }
-  if (gone) end_sends(place_of_world(to), {});
+  if (gone) end_sends(receiver);
   if (failed) {  // the peer learns it in its place of the order; this rank knows already
     request* mine = nullptr;
     {
@@ -198,7 +199,7 @@ void host_hub::close_own_channel(std::uint64_t channel) noexcept {
 void host_hub::revoke_all(std::string const& reason) noexcept {
   post_to_all(notice(frame_kind::revoke, id_, place(), reason));
   revoke(place(), reason);
-  end_sends(-1, {});
+  end_sends(-1);
 }
 
 void host_hub::leave_own(errc code, std::string const& reason) noexcept {
@@ -243,7 +244,7 @@ void host_hub::receive(int from, frame_head const& head, std::span<std::byte con
       return close_channel(who, head.channel);
     case frame_kind::revoke:
       revoke(who, text_of(extra));
-      return end_sends(-1, {});
+      return end_sends(-1);
     case frame_kind::leave:
       return leave(who, static_cast<errc>(head.code), text_of(extra));
     default:
@@ -284,7 +285,7 @@ void host_hub::take_outcome(int who, frame_head const& head, std::span<std::byte
 }
 
 // Of one receiver, or of all.
-void host_hub::end_sends(int to, failure const&) {
+void host_hub::end_sends(int to) {
   std::vector<std::pair<request*, failure>> ended;
   {
     std::scoped_lock const lock(sends_mutex_, mutex_);
@@ -305,11 +306,9 @@ void host_hub::end_sends(int to, failure const&) {
   }
 }
 
-void host_hub::member_left(int, matching::departure const&) {}
-
 void host_hub::leave(int rank, errc code, std::string const& reason) noexcept {
   hub::leave(rank, code, reason);
-  if (rank != place()) end_sends(rank, {});
+  if (rank != place()) end_sends(rank);
 }
 
 void host_hub::lost(int world_rank_number, std::string const& why) {

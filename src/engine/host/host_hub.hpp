@@ -35,6 +35,7 @@ class host_hub final : public matching::hub, public mailbox {
   void call(request& r) noexcept;
   void close_own_channel(std::uint64_t channel) noexcept;
   void revoke_all(std::string const& reason) noexcept;
+  void leave(int rank, errc code, std::string const& reason) noexcept override;
   void leave_own(errc code, std::string const& reason) noexcept;
 
   // -- for exchanges
@@ -57,9 +58,9 @@ class host_hub final : public matching::hub, public mailbox {
   void take_call(int place, frame_head const& head, std::span<std::byte const> extra,
                  std::span<std::byte const> payload);
   void take_outcome(int place, frame_head const& head, std::span<std::byte const> extra);
-  void end_sends(int to, detail::failure const& why);
+  void end_sends(int to);
+  [[nodiscard]] int place_of_world(int world_rank) const;
   void post_to_all(letter const& l);
-  void member_left(int rank, matching::departure const& why) override;
   void end_own(request& r, detail::failure why) noexcept;
 
   std::shared_ptr<fabric> const fabric_;

@@ -35,6 +35,8 @@ class channel {
   [[nodiscard]] bool has_closed(int rank) const noexcept { return members_.has_closed(rank); }
   /// Nobody comes any more and nothing is under way: it can be dropped.
   [[nodiscard]] bool is_done() const noexcept;
+  /// Whether the announced collective can be the member's call of that number.
+  [[nodiscard]] bool can_meet(request const& r) const noexcept { return meetings_.can_meet(r); }
   /// Whom or what the request waits for.
   [[nodiscard]] std::string missing(request const& r);
 

@@ -38,6 +38,11 @@ class hub : public std::enable_shared_from_this<hub> {
   std::unique_ptr<meeting> retire(meeting& m) noexcept;
 
  protected:
+  /// Why a call of this process's own cannot begin, or a pending one cannot go on: the group is
+  /// revoked, this rank or the receiver is gone; under the lock.
+  [[nodiscard]] detail::failure reason_against(request const& r) const;
+  /// Whether the announced call can be the member's next one of its number.
+  [[nodiscard]] bool can_meet(request const& r);
   /// The member has left, for the first time; under the lock.
   virtual void member_left(int /*rank*/, departure const& /*why*/) {}
 

@@ -112,6 +112,14 @@ void meetings::desynchronise(meeting const& m, decisions& d) {
   }
 }
 
+bool meetings::can_meet(request const& r) const noexcept {
+  constexpr std::uint64_t ahead_max = 1 << 20;
+  if (r.sequence < base_ || r.sequence - base_ > ahead_max) return false;
+  if (r.sequence - base_ >= slots_.size()) return true;
+  auto const& s = slots_[static_cast<std::size_t>(r.sequence - base_)];
+  return !s.over && (!s.m || !s.m->came[static_cast<std::size_t>(r.rank)]);
+}
+
 bool meetings::is_too_late(request const& r) noexcept {
   return out_of_step_.exception && r.sequence > last_in_step_ && find(r.sequence) == nullptr;
 }

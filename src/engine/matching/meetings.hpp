@@ -38,6 +38,8 @@ class meetings {
   /// Whether the request comes after the point where the members went out of step, to a place
   /// where nothing has met.
   [[nodiscard]] bool is_too_late(request const& r) noexcept;
+  /// Whether the member's call of that number can still come, and is near enough to be believed.
+  [[nodiscard]] bool can_meet(request const& r) const noexcept;
   /// "rank 2, rank 4": who has not come; empty if all have.
   [[nodiscard]] std::string missing(std::uint64_t sequence) noexcept;
   /// Nothing waits or runs.

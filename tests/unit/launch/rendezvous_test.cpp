@@ -101,6 +101,17 @@ TEST_CASE("cancelled while it looks for a host, a rank returns at once and the p
   CHECK(outcome_of(hosting).code == operation_aborted());
 }
 
+TEST_CASE("a rank that is late for an epoch is told so, and does not disturb the next one") {
+  loop l;
+  auto const port = free_port();
+  auto const host = open_store(l.ex(), place(0, 2, port).epoch(1)).get(20s);
+  auto const late = outcome_of(open_store(l.ex(), place(1, 2, port)));
+  CHECK(late.code == errc::mismatch);
+  says(late, "it serves epoch 1, this process comes in epoch 0");
+  auto const guest = open_store(l.ex(), place(1, 2, port).epoch(1)).get(20s);
+  CHECK(guest.store()->add("n", 1).get(20s) == 1);
+}
+
 TEST_CASE("one host meets by the job's name alone") {
   loop l;
   auto const at = [](int rank) {

@@ -123,6 +123,19 @@ TEST_CASE("a server that cannot prove the secret learns nothing and is left") {
   impostor.server->drained().get(20s);
 }
 
+TEST_CASE("a server that takes the connection and says nothing is named with the phase, in time") {
+  loop l;
+  int const silent = rdzv::listen_at(loopback());
+  auto const options = tcp_store_options().address("127.0.0.1", port_of(silent));
+  for (bool const plain : {false, true}) {
+    auto const missed = outcome_of(connect_store(l.ex(), tcp_store_options(options).plain(plain),
+                                                 op_options().deadline(100ms)));
+    CHECK(missed.code == errc::timed_out);
+    says(missed, "waiting for the hello's answer of 127.0.0.1:");
+  }
+  ::close(silent);
+}
+
 TEST_CASE("plain clients are refused with a line that says so, unless the store is open") {
   loop l;
   heard_lines lines;

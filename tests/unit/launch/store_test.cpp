@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Hocket authors
 // The store over real sockets of the loopback: what it keeps, for whom, and for how long.
 #include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <vector>
 
 #include "store_support.hpp"
@@ -13,6 +15,24 @@ namespace {
 
 tcp_store_options client_of(hosted const& h, int rank = 0, int seed = 1, std::string job = "job") {
   return h.client().secret(secret_of(seed)).job(std::move(job)).rank(rank);
+}
+
+tcp_store_options client_to(std::uint16_t port, int rank) {
+  return tcp_store_options().address("127.0.0.1", port).secret(secret_of(1)).job("job").rank(rank);
+}
+
+// A rank as users write one.
+boost::asio::awaitable<void> meet_all(boost::asio::any_io_executor ex, tcp_store_options options,
+                                      int rank, int size) {
+  auto s = co_await connect_store(ex, options);
+  co_await s->set("n/" + std::to_string(rank), std::to_string(3 * rank));
+  for (int i = 0; i < 3; ++i) {
+    auto const other = (rank * 7 + i) % size;
+    auto const value = co_await s->get("n/" + std::to_string(other));
+    CHECK(value == std::to_string(3 * other));
+  }
+  auto const came = co_await s->add("came", 1);
+  CHECK(came >= 1);
 }
 
 }  // namespace
@@ -61,6 +81,60 @@ TEST_CASE("add counts over all clients, compare_set lets one win, erase takes aw
 
   CHECK(b->erase("leader").get(20s));
   CHECK(!b->erase("leader").get(20s));
+}
+
+TEST_CASE("stores with prefixes do not see each other's keys") {
+  loop l;
+  hosted const h(l, guarded());
+  auto const whole = connected(l, client_of(h));
+  auto const one = make_prefixed_store(whole, "1/");
+  auto const two = make_prefixed_store(whole, "2/");
+  one->set("k", "v").get(20s);
+  CHECK(one->check({"k"}).get(20s));
+  CHECK(!two->check({"k"}).get(20s));
+  CHECK(two->add("n", 2).get(20s) == 2);
+  CHECK(two->compare_set("k", "", "w").get(20s) == "w");
+  one->wait({"k"}).get(20s);
+  CHECK(whole->get("1/k").get(20s) + whole->get("2/k").get(20s) == "vw");
+  CHECK(two->erase("k").get(20s));
+  CHECK(one->get("k").get(20s) == "v");
+  CHECK(two->address() == whole->address());
+}
+
+TEST_CASE("100 ranks of one process meet in coroutines") {
+  boost::asio::io_context context;
+  int const socket = rdzv::listen_at(loopback());
+  auto const port = port_of(socket);
+  auto server = std::make_unique<store_server>(context.get_executor(), socket, guarded());
+  int done = 0;
+  for (int rank = 0; rank < 100; ++rank)
+    boost::asio::co_spawn(context,
+                          meet_all(context.get_executor(), client_to(port, rank), rank, 100),
+                          [&](std::exception_ptr e) {
+                            hocket_test::rethrow(e);
+                            if (++done == 100) server->close();
+                          });
+  context.run();
+  CHECK(done == 100);
+}
+
+TEST_CASE("a context that dies takes its calls with it, and nothing is left") {
+  work<std::shared_ptr<store>> never;
+  work<std::string> pending;
+  {
+    boost::asio::io_context context;
+    int const socket = rdzv::listen_at(loopback());
+    auto const port = port_of(socket);
+    store_server const server(context.get_executor(), socket, guarded());
+    auto const connecting = connect_store(context.get_executor(), client_to(port, 0));
+    while (!connecting.ready()) context.run_one_for(1s);
+    auto const s = connecting.get(0s);
+    pending = s->get("never");
+    never = connect_store(context.get_executor(), client_to(1, 0));
+    context.run_for(20ms);
+  }
+  CHECK(outcome_of(never).code == errc::group_closed);
+  CHECK(outcome_of(pending).code == errc::group_closed);
 }
 
 TEST_CASE("a value of 8 MiB and an empty one come back; what is larger is refused here") {
