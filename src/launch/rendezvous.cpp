@@ -183,7 +183,7 @@ work<rendezvous> open_store(boost::asio::any_io_executor const& ex, launch_optio
   try {
     options.check();
   } catch (error const& e) {
-    return detail::failed_work<rendezvous>(errc::invalid_argument, e.what(), site);
+    return detail::failed_work<rendezvous>(errc::invalid_argument, "open_store", e.what(), site);
   }
   bool const is_alone = options.size() == 1 && options.master_host().empty();
   if (is_alone) return make_ready_work(detail::port_of(ex), rendezvous());

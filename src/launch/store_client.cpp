@@ -233,7 +233,7 @@ work<T> store_client::call(char const* name, request r, typename store_op<T>::ma
                            op_options const& options, std::source_location site,
                            std::shared_ptr<void> extra) {
   if (auto const why = refusal_of(r, options); !why.empty())
-    return detail::failed_work<T>(errc::invalid_argument, fmt::format("{}: {}", name, why), site);
+    return detail::failed_work<T>(errc::invalid_argument, name, why, site);
   boost::intrusive_ptr<store_op<T>> op(
       new store_op<T>(home_, weak_from_this(), std::move(r), make, std::move(extra)), false);
   op->mutable_info().operation = name;

@@ -6,9 +6,11 @@
 #include <memory>
 #include <string>
 
-#include "unique_fd.hpp"
+#include "base/unique_fd.hpp"
 
 namespace hocket::tools {
+
+using detail::unique_fd;
 
 /// The store of a job, served by a thread of the launcher for as long as the object lives.
 class job_store {

@@ -93,14 +93,14 @@ void exchange::drain(request& own) {
   if (hub_->net().is_drained(std::exchange(own.exposure, 0), drained_, f)) arrive(f);
 }
 
-void exchange::delivery::came(failure const& f) noexcept {
+void exchange::delivery::came(detail::failure const& f) noexcept {
   {
     std::lock_guard const lock(to_.mutex_);
-    if (f.exception && !failure.exception) failure = f;
+    if (f.exception && !why.exception) why = f;
     if (--left > 0) return;
   }
   to_.hub_->release_gift(from_);
-  to_.arrive(failure);
+  to_.arrive(why);
 }
 
 void exchange::arrive(failure const& f) noexcept {

@@ -49,7 +49,7 @@ class exchange : public detail::pooled {
     delivery(exchange& to, remote_call& from) : to_(to), from_(from) {}
     void came(detail::failure const& f) noexcept override;
     std::size_t left = 1;
-    detail::failure failure;
+    detail::failure why;
 
    private:
     exchange& to_;

@@ -122,10 +122,10 @@ void fabric::ended(in_link& from, std::string const& why) {
   }
 }
 
-void fabric::drop(in_link& caller) {
-  auto const found = callers_.find(&caller);
+void fabric::drop(in_link& from) {
+  auto const found = callers_.find(&from);
   if (found == callers_.end() || std::exchange(found->second.is_leaving, true)) return;
-  poller_->remove(caller, [this, at = &caller] {
+  poller_->remove(from, [this, at = &from] {
     auto const gone = callers_.find(at);
     dead_callers_.push_back(std::move(gone->second.link));
     callers_.erase(gone);
@@ -159,6 +159,9 @@ peer& fabric::peer_at(int rank) {
     p->link.peer = rank;
     p->link.owner = this;
     p->link.on_end = &link_ended;
+    p->link.on_speak = [](out_link& link) noexcept {
+      static_cast<fabric*>(link.owner)->poller_->kick(link);
+    };
     dial(*p);
   }
   return *p;

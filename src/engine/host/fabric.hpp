@@ -48,7 +48,7 @@ struct wanted {
 /// What all groups of one process share: the connections to its peers, and what is under way on
 /// them. Driven as a progress source. Any thread may call.
 class fabric final : public progress_source,
-                     private frame_sink,
+                     public frame_sink,
                      public std::enable_shared_from_this<fabric> {
  public:
   fabric(runtime_handle rt, identity me, std::vector<io::address> const& listen_at,
@@ -101,6 +101,7 @@ class fabric final : public progress_source,
   std::byte* landing(in_link& from, frame_head const& head) noexcept override;
   void landed(in_link& from, frame_head const& head) override;
   void ended(in_link& from, std::string const& why) override;
+  void speaks(in_link& from) override { poller_->kick(from); }
   void greeted(in_link& from) override;
 
   static void link_ended(out_link& link, boost::system::error_code why) noexcept;
@@ -108,7 +109,7 @@ class fabric final : public progress_source,
   void found(int rank, peer_place const& where, std::string const& why_not);
   void connected(peer& p, boost::system::error_code why, io::unique_fd socket);
 
-  void drop(in_link& caller);
+  void drop(in_link& from);
   [[nodiscard]] bool is_calling(int rank) const;
   void fail_landings(int rank);
   peer& peer_at(int rank);

@@ -29,6 +29,7 @@ enum class frame_kind : std::uint8_t {
 
 struct frame_head {
   static constexpr std::uint32_t right_magic = 0x31544b48;  // "HKT1"
+  static constexpr std::size_t wire_bytes = 120;
 
   std::uint32_t magic = right_magic;
   frame_kind kind = frame_kind::call;
@@ -53,7 +54,7 @@ struct frame_head {
   std::uint32_t payload_bytes = 0;
   std::uint32_t extra_bytes = 0;
 };
-static_assert(sizeof(frame_head) == 128 && std::is_trivially_copyable_v<frame_head>);
+static_assert(sizeof(frame_head) == frame_head::wire_bytes && std::is_trivially_copyable_v<frame_head>);
 
 namespace frame_flags {
 inline constexpr std::uint32_t has_shape = 1;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 namespace hocket::host {
 
@@ -27,6 +28,7 @@ void in_link::greet() {
   auto const rest =
       greeting_.receive({reinterpret_cast<char const*>(buffer_.data()), end_}, say_);
   begin_ = end_ = 0;
+  if (!say_.empty()) sink_.speaks(*this);
   if (!greeting_.is_done()) return;
   std::memcpy(buffer_.data(), rest.data(), rest.size());
   end_ = rest.size();

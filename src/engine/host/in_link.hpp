@@ -21,6 +21,8 @@ class in_link;
 class frame_sink {
  public:
   virtual ~frame_sink() = default;
+  /// The link has something to write.
+  virtual void speaks(in_link& from) = 0;
   /// The link's peer has proved who it is.
   virtual void greeted(in_link& from) = 0;
   /// A frame other than data. The spans are valid during the call only.

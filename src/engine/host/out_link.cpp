@@ -91,6 +91,7 @@ void out_link::read(std::size_t bytes) noexcept {
   try {
     greeting_->receive({heard_, bytes}, say_);
     open_ = greeting_->is_done();
+    if (on_speak != nullptr) on_speak(*this);
   } catch (std::exception const& e) {
     fault_ = e.what();
     if (on_end != nullptr) on_end(*this, boost::asio::error::access_denied);

@@ -43,6 +43,8 @@ class out_link final : public io::byte_stream {
   void send(std::unique_ptr<shipment> s) { shipments_.push_back(std::move(s)); }
   [[nodiscard]] bool idle() const noexcept { return letters_.empty() && shipments_.empty(); }
   [[nodiscard]] bool is_over() const noexcept { return over_; }
+  /// What the link tells when it has something to write after it has read.
+  void (*on_speak)(out_link& self) noexcept = nullptr;
   /// What the link tells when the connection has ended.
   void (*on_end)(out_link& self, boost::system::error_code why) noexcept = nullptr;
   void* owner = nullptr;

@@ -27,7 +27,7 @@ class hub : public std::enable_shared_from_this<hub> {
   void submit(request& r) noexcept;
   void withdraw(request& r) noexcept;
   [[nodiscard]] std::string missing(request const& r);
-  [[nodiscard]] bool drive() noexcept { return fabric_->rt().drive(); }
+  [[nodiscard]] bool drive() noexcept { return carrier_->rt().drive(); }
   void close_channel(int rank, std::uint64_t id) noexcept;
   void revoke(int rank, std::string const& reason) noexcept;
   virtual void leave(int rank, errc code, std::string const& reason) noexcept;
