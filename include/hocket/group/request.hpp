@@ -53,7 +53,7 @@ struct request {
   std::shared_ptr<detail::channel_core> of;
   /// What it takes of the channel's window until it is released.
   detail::window_place in_window;
-  bool revokes_on_expiry = false;
+  bool revokes_on_expiry = false;  ///< a missed deadline ends the group for all
 
   // -- for the engine
   /// @{
@@ -79,6 +79,7 @@ struct request {
   /// Of the tensors that an object holds.
   std::vector<read_lease> attachment_reads;
 
+  /// Whether a deadline counts from the first sign of a peer.
   [[nodiscard]] bool awaits_arrival() const noexcept {
     return arrival_limit != clock::duration::max();
   }
