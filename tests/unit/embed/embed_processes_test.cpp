@@ -31,8 +31,8 @@ std::vector<std::vector<float>> vectors(std::string const& output) {
   std::vector<std::vector<float>> all;
   std::istringstream in(output);
   for (std::string line; std::getline(in, line);)
-    all.push_back(boost::json::value_to<std::vector<float>>(
-        boost::json::parse(line).at("embedding")));
+    all.push_back(
+        boost::json::value_to<std::vector<float>>(boost::json::parse(line).at("embedding")));
   return all;
 }
 
@@ -80,7 +80,8 @@ TEST_CASE("a single process has all ranks, and remarks and figures come once") {
   CHECK(times(told.output, "5 sentences, cp 2 x pp 2") == 1);
 }
 
-TEST_CASE("a grid that is not the number of processes is refused by each before it loads anything") {
+TEST_CASE(
+    "a grid that is not the number of processes is refused by each before it loads anything") {
   for (int rank = 0; rank < 3; ++rank) {
     auto const alone = run_program("RANK=" + std::to_string(rank) +
                                    " WORLD_SIZE=3 MASTER_ADDR=localhost MASTER_PORT=9 timeout 20 "
