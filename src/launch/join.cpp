@@ -86,25 +86,31 @@ boost::asio::awaitable<world> join_host(boost::asio::any_io_executor ex, launch_
   auto const home = detail::port_of(ex);
   auto meeting = open_store(ex, options, limit.options());
   auto const rendezvous = co_await std::move(meeting);
-  auto const store =
-      make_prefixed_store(rendezvous.store(), fmt::format("hocket/{}/", options.epoch()));
+  // None: a world of one, which meets nobody.
+  auto const store = rendezvous.store() ? make_prefixed_store(rendezvous.store(),
+                                                              fmt::format("hocket/{}/", options.epoch()))
+                                        : nullptr;
 
-  auto counted = store->add(fmt::format("rank/{}", options.rank()), 1, limit.options());
-  auto const count = co_await std::move(counted);
-  if (count != 1)
-    throw error(errc::mismatch,
-                fmt::format("{} processes of job \"{}\" say that they are rank {}", count,
-                            options.job(), options.rank()));
+  if (store) {
+    auto counted = store->add(fmt::format("rank/{}", options.rank()), 1, limit.options());
+    auto const count = co_await std::move(counted);
+    if (count != 1)
+      throw error(errc::mismatch,
+                  fmt::format("{} processes of job \"{}\" say that they are rank {}", count,
+                              options.job(), options.rank()));
+  }
 
   auto const addresses = listening_addresses(options);
   auto const host = host::name_of_this_host();
   auto const engine =
       std::make_shared<host::host_engine>(rt, identity_of(options), addresses, host);
   auto const place = host::encode(engine->place());
-  auto told = store->set(store_directory::key(options.rank()), place, limit.options());
-  co_await std::move(told);
+  if (store) {
+    auto told = store->set(store_directory::key(options.rank()), place, limit.options());
+    co_await std::move(told);
+  }
   engine->keep(std::make_shared<hocket::rendezvous>(rendezvous));
-  engine->start(std::make_shared<store_directory>(store));
+  engine->start(store ? std::make_shared<store_directory>(store) : nullptr);
 
   group_spec spec;
   spec.name = "world";

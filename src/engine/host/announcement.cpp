@@ -16,6 +16,11 @@
 namespace hocket::host {
 namespace {
 
+using detail::failure;
+
+// Members of larger groups do not tell all others how they cut an exchange.
+constexpr int sizes_max = 4096;
+
 bool same_place(tensor const& a, tensor const& b) {
   return a.defined() && b.defined() && a.numel() != 0 && a.const_bytes() == b.const_bytes();
 }
@@ -59,6 +64,70 @@ std::string what_of(std::exception_ptr const& e) {
   }
 }
 
+// What an exchange cuts, for all members to compare: the parts that it sends, and those it expects.
+void put_sizes(byte_writer& to, request const* r) {
+  bool const exchanges = r != nullptr && r->print.kind == op_kind::all_to_all && r->plan &&
+                         r->received && r->plan->parts() <= sizes_max;
+  auto const n = exchanges ? r->plan->parts() : 0;
+  to.put(static_cast<std::uint32_t>(n));
+  for (int i = 0; i < n; ++i) {
+    to.put(r->plan->part_size(i));
+    to.put(r->received->part_size(i));
+  }
+}
+
+void take_sizes(byte_reader& from, remote_call& c, int members) {
+  auto const n = from.take<std::uint32_t>();
+  if (n != 0 && n != static_cast<std::uint32_t>(members))
+    throw error(errc::corrupt, fmt::format("{} parts for a group of {}", n, members));
+  for (std::uint32_t i = 0; i < n; ++i) {
+    c.sends.push_back(from.take<std::int64_t>());
+    c.expects.push_back(from.take<std::int64_t>());
+  }
+}
+
+void put_gifts(letter& l, std::span<tensor const> gifts, bool is_inline, std::uint64_t exposure) {
+  byte_writer to(l.body);
+  to.put(static_cast<std::uint32_t>(gifts.size()));
+  for (auto const& t : gifts) {
+    put_shape(to, t.dtype(), t.shape());
+    to.put(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(t.const_bytes())));
+  }
+  if (l.body.size() > extra_bytes_max)
+    throw error(errc::too_large,
+                fmt::format("what the call gives takes {} bytes to describe ({} tensors), at most "
+                            "{} are possible",
+                            l.body.size(), gifts.size(), extra_bytes_max));
+  l.head.flags |= is_inline ? frame_flags::is_inline : 0;
+  l.head.address = exposure;
+  l.head.extra_bytes = static_cast<std::uint32_t>(l.body.size());
+  if (is_inline)
+    for (auto const& t : gifts) to.put_bytes({t.const_bytes(), t.nbytes()});
+  l.head.payload_bytes = static_cast<std::uint32_t>(l.body.size() - l.head.extra_bytes);
+}
+
+told_gifts take_gifts(frame_head const& head, byte_reader& from,
+                      std::span<std::byte const> payload) {
+  told_gifts told;
+  told.is_here = (head.flags & frame_flags::is_inline) != 0;
+  told.exposure = head.address;
+  for (auto n = from.take<std::uint32_t>(); n > 0; --n) {
+    given g;
+    take_shape(from, g.dtype, g.shape);
+    g.address = from.take<std::uint64_t>();
+    told.gives.push_back(std::move(g));
+  }
+  byte_reader bytes(payload);
+  if (told.is_here)
+    for (given const& g : told.gives) {
+      auto const its = bytes.take_bytes(g.bytes());
+      auto const& t = told.items.emplace_back(tensor::empty(g.dtype, g.shape));
+      if (!its.empty()) std::memcpy(t.bytes(), its.data(), its.size());
+    }
+  if (!bytes.empty()) throw error(errc::corrupt, "a call has more bytes than it describes");
+  return told;
+}
+
 }  // namespace
 
 bool fits_inline(std::size_t bytes, int receivers) noexcept {
@@ -72,12 +141,14 @@ std::size_t bytes_of(std::span<tensor const> gifts) {
   return bytes;
 }
 
-announcement::announcement(request& r) : call_(r), source_(r.in) {
+announcement::announcement(request& r, bool is_marked)
+    : call_(r), is_marked_(is_marked), source_(r.in) {
+  if (is_marked) return;
   if (r.print.kind == op_kind::all_to_all && same_place(r.in, r.out)) source_ = r.in.clone();
 }
 
 bool announcement::gives(int to) const noexcept {
-  if (call_.local.exception) return false;
+  if (call_.local.exception || is_marked_) return false;
   int const root = call_.print.root;
   bool const is_root = call_.rank == root;
   switch (call_.print.kind) {
@@ -118,30 +189,37 @@ std::vector<tensor> announcement::gifts(int to) const {
   return all;
 }
 
+frame_head announcement::head_for(frame_kind kind, std::uint64_t group,
+                                  std::uint64_t handle) const {
+  frame_head h;
+  h.kind = kind;
+  h.rank = call_.rank;
+  h.group = group;
+  h.channel = call_.channel;
+  h.sequence = call_.sequence;
+  h.handle = handle;
+  return h;
+}
+
 letter announcement::letter_for(std::uint64_t group, std::span<tensor const> gifts, bool is_inline,
                                 std::uint64_t exposure, std::uint64_t handle) const {
   fingerprint const& print = call_.print;
+  bool const failed = call_.local.exception != nullptr;
   letter l;
+  l.head = head_for(failed ? frame_kind::failed : frame_kind::call, group, handle);
   frame_head& h = l.head;
-  h.kind = call_.local.exception ? frame_kind::failed : frame_kind::call;
   h.operation = static_cast<std::uint8_t>(print.kind);
   h.dtype = static_cast<std::uint8_t>(print.dtype);
   h.reduction = static_cast<std::uint8_t>(print.reduction);
   h.flags = (print.has_shape ? frame_flags::has_shape : 0) |
             (call_.takes_any_shape ? frame_flags::takes_any_shape : 0) |
-            (gifts.empty() ? 0 : frame_flags::gives) | (is_inline ? frame_flags::is_inline : 0);
-  h.rank = call_.rank;
-  h.group = group;
-  h.channel = call_.channel;
-  h.sequence = call_.sequence;
+            (is_marked_ ? frame_flags::is_marked : 0);
   h.root = print.root;
   h.count = print.count;
   h.shape_hash = print.shape_hash;
   h.plan_hash = print.plan_hash;
   h.tag = call_.tag;
-  h.address = exposure;
   h.bytes = print.type_hash;
-  h.handle = handle;
   h.factor = call_.factor;
 
   byte_writer to(l.body);
@@ -149,20 +227,64 @@ letter announcement::letter_for(std::uint64_t group, std::span<tensor const> gif
   tensor const& shown = call_.in.defined() ? call_.in : call_.out;
   to.put(static_cast<std::uint8_t>(shown.defined() ? 1 : 0));
   if (shown.defined()) put_shape(to, shown.dtype(), shown.shape());
-  if (call_.local.exception) {
-    h.code = static_cast<std::uint32_t>(call_.local.code.value());
+  put_sizes(to, failed ? nullptr : &call_);
+  if (failed) {
+    h.code = wire_code(call_.local.code);
     to.put_text(what_of(call_.local.exception));
   }
-  to.put(static_cast<std::uint32_t>(gifts.size()));
-  for (auto const& t : gifts) {
-    put_shape(to, t.dtype(), t.shape());
-    to.put(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(t.const_bytes())));
-  }
-  h.extra_bytes = static_cast<std::uint32_t>(l.body.size());
-  if (is_inline)
-    for (auto const& t : gifts) to.put_bytes({t.const_bytes(), t.nbytes()});
-  h.payload_bytes = static_cast<std::uint32_t>(l.body.size() - h.extra_bytes);
+  put_gifts(l, gifts, is_inline, exposure);
   return l;
+}
+
+letter announcement::mark_for(std::uint64_t group, std::span<tensor const> gifts, bool is_inline,
+                              std::uint64_t exposure, std::uint64_t handle) const {
+  letter l;
+  l.head = head_for(frame_kind::mark, group, handle);
+  put_gifts(l, gifts, is_inline, exposure);
+  return l;
+}
+
+letter announcement::failed_mark_for(std::uint64_t group, failure const& why,
+                                     std::uint64_t handle) const {
+  letter l;
+  l.head = head_for(frame_kind::mark, group, handle);
+  l.head.code = wire_code(why.code);
+  byte_writer(l.body).put_text(what_of(why.exception));
+  l.head.extra_bytes = static_cast<std::uint32_t>(l.body.size());
+  return l;
+}
+
+std::uint32_t wire_code(boost::system::error_code code) noexcept {
+  bool const ours = code.category() == hocket_category();
+  return static_cast<std::uint32_t>(ours ? code.value() : static_cast<int>(errc::peer_failed));
+}
+
+errc code_of_wire(std::uint32_t code) {
+  if (code < static_cast<std::uint32_t>(errc::invalid_argument) ||
+      code > static_cast<std::uint32_t>(errc::out_of_memory))
+    throw error(errc::corrupt, fmt::format("failure code {} does not exist", code));
+  return static_cast<errc>(code);
+}
+
+void told_gifts::move_to(remote_call& c) && {
+  c.gives = std::move(gives);
+  c.is_here = is_here;
+  c.exposure = exposure;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i == 0) {
+      c.asked.in = std::move(items[i]);
+    } else {
+      c.asked.attachments.push_back(std::move(items[i]));
+    }
+  }
+}
+
+told_gifts read_mark(frame_head const& head, std::span<std::byte const> extra,
+                     std::span<std::byte const> payload) {
+  byte_reader from(extra);
+  auto told = take_gifts(head, from, payload);
+  if (!from.empty()) throw error(errc::corrupt, "a mark frame says more than it should");
+  return told;
 }
 
 boost::intrusive_ptr<remote_call> read_announcement(frame_head const& head,
@@ -194,7 +316,7 @@ boost::intrusive_ptr<remote_call> read_announcement(frame_head const& head,
   r.sequence = head.sequence;
   r.op = c.get();
   r.remote = &c->part;
-  c->exposure = head.address;
+  r.buffers_ready = (head.flags & frame_flags::is_marked) == 0;
   c->message = head.handle;
   c->name();
 
@@ -202,28 +324,11 @@ boost::intrusive_ptr<remote_call> read_announcement(frame_head const& head,
   c->part.site = from.take_text();
   c->part.has_tensor = from.take<std::uint8_t>() != 0;
   if (c->part.has_tensor) take_shape(from, c->part.dtype, c->part.shape);
+  take_sizes(from, *c, members);
   if (head.kind == frame_kind::failed)
-    r.local = detail::make_failure(make_error_code(static_cast<errc>(head.code)), from.take_text());
-  for (auto n = from.take<std::uint32_t>(); n > 0; --n) {
-    given g;
-    take_shape(from, g.dtype, g.shape);
-    g.address = from.take<std::uint64_t>();
-    c->gives.push_back(std::move(g));
-  }
-  c->is_here = (head.flags & frame_flags::is_inline) != 0;
-  if (!c->is_here) return c;
-  byte_reader bytes(payload);
-  for (std::size_t i = 0; i < c->gives.size(); ++i) {
-    given const& g = c->gives[i];
-    tensor t = tensor::empty(g.dtype, g.shape);
-    auto const its = bytes.take_bytes(g.bytes());
-    if (!its.empty()) std::memcpy(t.bytes(), its.data(), its.size());
-    if (i == 0) {
-      r.in = std::move(t);
-    } else {
-      r.attachments.push_back(std::move(t));
-    }
-  }
+    r.local = detail::make_failure(make_error_code(code_of_wire(head.code)), from.take_text());
+  take_gifts(head, from, payload).move_to(*c);
+  if (!from.empty()) throw error(errc::corrupt, "a call frame says more than it should");
   return c;
 }
 

@@ -17,6 +17,78 @@ namespace hocket::host {
 namespace {
 
 using detail::failure;
+using detail::make_failure;
+
+// Whether the giver gives something to this rank, in a call of this kind.
+bool is_giver(request const& own, request const& from) noexcept {
+  switch (own.print.kind) {
+    case op_kind::broadcast:
+    case op_kind::scatter:
+    case op_kind::broadcast_object:
+    case op_kind::scatter_objects:
+      return from.rank == own.print.root;
+    case op_kind::gather:
+    case op_kind::reduce:
+    case op_kind::gather_objects:
+      return own.rank == own.print.root;
+    case op_kind::barrier:
+    case op_kind::monitored_barrier:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// The same extents but for one dimension.
+bool are_alike_beside(std::size_t dim, shape const& a, shape const& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (i != dim && a[i] != b[i]) return false;
+  return true;
+}
+
+// Whether the tensor can be what a member gives whose call agrees with this rank's.
+bool can_be_given(request const& own, request const& from, given const& g) {
+  switch (own.print.kind) {
+    case op_kind::broadcast:
+    case op_kind::scatter:
+      return true;  // the root alone knows; copying compares
+    case op_kind::all_gather:
+    case op_kind::gather:
+      return g.dtype == own.out.dtype() &&
+             g.shape.numel() == own.plan->shard_shape(own.out.shape(), from.rank).numel();
+    case op_kind::reduce:
+    case op_kind::all_reduce:
+      return g.dtype == own.in.dtype() && g.shape.numel() == own.in.numel();
+    case op_kind::reduce_scatter:
+      return g.dtype == own.in.dtype() &&
+             are_alike_beside(own.plan->dim(), g.shape, own.in.shape());
+    case op_kind::all_to_all:
+      return g.dtype == own.out.dtype() &&
+             are_alike_beside(own.plan->dim(), g.shape, own.out.shape());
+    case op_kind::recv:
+      return own.takes_any_shape ||
+             (g.dtype == own.out.dtype() && g.shape.numel() == own.out.numel());
+    default:  // objects
+      return size_of(g.dtype) == 1 && g.shape.size() == 1;
+  }
+}
+
+// What is wrong with what a call gives, if no member gives that; empty: nothing.
+std::string fault_in_gifts(request const& own, remote_call const& from) {
+  auto const kind = own.print.kind;
+  bool const is_object = kind == op_kind::broadcast_object || kind == op_kind::scatter_objects ||
+                         kind == op_kind::gather_objects || kind == op_kind::recv_object;
+  bool const may_be_none = kind == op_kind::broadcast || kind == op_kind::scatter;
+  bool const gives = is_giver(own, from.asked);
+  std::size_t const least = gives && !may_be_none ? 1 : 0;
+  std::size_t const most = !gives ? 0 : is_object ? from.gives.size() : 1;
+  if (from.gives.size() < least || from.gives.size() > most)
+    return fmt::format("it gives {} tensors in a {}", from.gives.size(), name_of(kind));
+  if (from.gives.empty() || can_be_given(own, from.asked, from.gives.front())) return {};
+  auto const& g = from.gives.front();
+  return fmt::format("it gives {}{} in {}", name_of(g.dtype), to_string(g.shape), describe(own));
+}
 
 // Where the bytes of a gift can go at once: into the result, where they lie there in one piece.
 tensor place_in_result(request const& own, request const& from, given const& g) {
@@ -47,41 +119,58 @@ tensor place_in_result(request const& own, request const& from, given const& g) 
 
 exchange::exchange(std::shared_ptr<host_hub> at) : hub_(std::move(at)) {}
 
-void exchange::fetch_from(remote_call& from, request& own) {
+void exchange::fetch_from(remote_call& from, request& own) noexcept {
+  try {
+    auto const fault = fault_in_gifts(own, from);
+    if (fault.empty()) return fetch_all(from, own);
+    hub_->net().lose(from.world_rank, fault);  // it says what no member says
+    fail(make_failure(make_error_code(errc::peer_lost),
+                      fmt::format("rank {} is lost: {}", from.world_rank, fault)));
+  } catch (...) {
+    fail(detail::failure_from(std::current_exception()));
+    hub_->release_gift(from);
+  }
+}
+
+void exchange::fetch_all(remote_call& from, request& own) {
   if (from.gives.empty() || from.is_here) return;
+  std::vector<tensor> items;
+  bool is_direct = false;  // the first one, at once to its place in the result
+  for (auto const& g : from.gives) {
+    tensor t = items.empty() ? place_in_result(own, from.asked, g) : tensor();
+    is_direct |= t.defined();
+    items.push_back(t.defined() ? std::move(t) : tensor::empty(g.dtype, g.shape));
+  }
+  auto& d = *deliveries_.emplace_back(std::make_unique<delivery>(*this, from));
   {
     std::lock_guard const lock(mutex_);
     ++left_;
   }
-  auto& d = *deliveries_.emplace_back(std::make_unique<delivery>(*this, from));
-  std::uint32_t item = 0;
-  for (auto const& g : from.gives) {
-    tensor t = item == 0 ? place_in_result(own, from.asked, g) : tensor();
-    bool const direct = t.defined();
-    if (!direct) t = tensor::empty(g.dtype, g.shape);
-    if (item == 0) {
-      from.asked.in = t;
-    } else {
-      from.asked.attachments.push_back(t);
+  from.asked.in = items.front();
+  from.asked.attachments.assign(items.begin() + 1, items.end());
+  for (std::uint32_t item = 0; item < items.size(); ++item) {
+    given const& g = from.gives[item];
+    if (g.bytes() == 0) continue;
+    {
+      std::lock_guard const lock(mutex_);
+      ++d.left;
     }
-    if (g.bytes() > 0) {
-      {
-        std::lock_guard const lock(mutex_);
-        ++d.left;
-      }
-      wanted w;
-      w.peer = from.world_rank;
-      w.exposure = from.exposure;
-      w.item = item;
-      w.address = g.address;
-      w.to = direct ? t.bytes(own.writes) : t.bytes();
-      w.bytes = g.bytes();
-      w.then = &d;
-      hub_->net().fetch(w);
-    }
-    ++item;
+    wanted w;
+    w.peer = from.world_rank;
+    w.exposure = from.exposure;
+    w.item = item;
+    w.address = g.address;
+    w.to = item == 0 && is_direct ? items[item].bytes(own.writes) : items[item].bytes();
+    w.bytes = g.bytes();
+    w.then = &d;
+    hub_->net().fetch(w);
   }
   d.came({});
+}
+
+void exchange::fail(failure f) noexcept {
+  std::lock_guard const lock(mutex_);
+  if (!failure_.exception) failure_ = std::move(f);
 }
 
 void exchange::drain(request& own) {
@@ -120,6 +209,7 @@ class collective_exchange final : public exchange {
       : exchange(std::move(at)), meeting_(m) {}
   void begin() {
     request& own = *meeting_.parts[static_cast<std::size_t>(hub_->place())];
+    if (own.print.kind == op_kind::all_to_all) compare_sizes(own);
     for (request* const part : meeting_.parts)
       if (part->is_remote()) fetch_from(remote_call::of(*part), own);
     drain(own);
@@ -127,6 +217,26 @@ class collective_exchange final : public exchange {
   }
 
  private:
+  // What each member sends to each must be what that one expects: all find the same fault.
+  void compare_sizes(request const& own) noexcept {
+    auto const size = [&](int of, int with, bool sent) -> std::int64_t {
+      request& part = *meeting_.parts[static_cast<std::size_t>(of)];
+      if (!part.is_remote()) return (sent ? own.plan : own.received)->part_size(with);
+      auto const& c = remote_call::of(part);
+      auto const& sizes = sent ? c.sends : c.expects;
+      return sizes.empty() ? -1 : sizes[static_cast<std::size_t>(with)];
+    };
+    int const n = static_cast<int>(meeting_.parts.size());
+    for (int to = 0; to < n; ++to)
+      for (int from = 0; from < n; ++from) {
+        auto const sent = size(from, to, true);
+        auto const expected = size(to, from, false);
+        if (sent == expected || sent < 0 || expected < 0) continue;
+        return fail(make_failure(make_error_code(errc::mismatch),
+                                 fmt::format("rank {} sends {} to rank {}, which expects {}",
+                                             from, sent, to, expected)));
+      }
+  }
   void finished(failure const& f) noexcept override {
     std::unique_ptr<collective_exchange> const self(this);
     request& own = *meeting_.parts[static_cast<std::size_t>(hub_->place())];

@@ -32,7 +32,9 @@ class exchange : public detail::pooled {
  protected:
   explicit exchange(std::shared_ptr<host_hub> at);
   /// All that `from` gives, to where `own` wants it. `from` must live until `finished`.
-  void fetch_from(remote_call& from, request& own);
+  void fetch_from(remote_call& from, request& own) noexcept;
+  /// It will end with this failure, if with no earlier one.
+  void fail(detail::failure f) noexcept;
   /// Waits until nobody needs the buffers of the call any more.
   void drain(request& own);
   /// Everything has been asked for.
@@ -63,6 +65,7 @@ class exchange : public detail::pooled {
    private:
     exchange& to_;
   };
+  void fetch_all(remote_call& from, request& own);
   void arrive(detail::failure const& f) noexcept;
 
   std::mutex mutex_;

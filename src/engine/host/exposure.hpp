@@ -27,11 +27,10 @@ class exposure {
  public:
   void add(int taker, std::vector<tensor> items) { lots_.push_back({taker, std::move(items)}); }
 
-  /// The bytes of one item as the taker may have them; empty: it may not.
-  [[nodiscard]] std::span<std::byte const> bytes_for(int taker, std::size_t item) const {
+  /// One item as the taker may have it; undefined: it may not.
+  [[nodiscard]] tensor item_for(int taker, std::size_t item) const {
     for (auto const& l : lots_)
-      if (l.taker == taker && item < l.items.size())
-        return {l.items[item].const_bytes(), l.items[item].nbytes()};
+      if (l.taker == taker && item < l.items.size()) return l.items[item];
     return {};
   }
   /// The taker needs nothing more.

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <hocket/error.hpp>
 #include <hocket/log.hpp>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -33,21 +35,35 @@ failure lost_failure(int peer, std::string const& why) {
                       fmt::format("rank {} is lost: {}", peer, why));
 }
 
-// One peer's share of an exposure, on its way.
+// One peer's share of an exposure, on its way. Holds the memory: a peer may say that it needs no
+// more of it before it has all.
 class parcel_out final : public shipment {
  public:
-  parcel_out(frame_head const& h, std::span<std::byte const> bytes) {
+  parcel_out(frame_head const& h, tensor from) : from_(std::move(from)) {
     head = h;
-    left = bytes;
+    left = {from_.const_bytes(), from_.nbytes()};
   }
   void done() noexcept override {}
+
+ private:
+  tensor const from_;
 };
+
+bool may_read_memory() {
+  char const* const value = std::getenv("HOCKET_HOST_READ");
+  std::string_view const wanted = value == nullptr ? "auto" : value;
+  if (wanted == "auto" || wanted.empty()) return true;
+  if (wanted == "off") return false;
+  throw error(errc::invalid_argument,
+              fmt::format("HOCKET_HOST_READ is '{}'; it may be auto or off", wanted));
+}
 
 }  // namespace
 
 fabric::fabric(runtime_handle rt, identity me, std::vector<io::address> const& listen_at,
                std::string host)
     : me_(std::move(me)), runtime_(std::move(rt)), host_(std::move(host)),
+      reads_memory_(may_read_memory()),
       poller_(io::make_poller()) {
   for (auto const& a : listen_at)
     listeners_.push_back(std::make_unique<io::listener>(
@@ -107,6 +123,9 @@ void fabric::accepted(io::unique_fd socket) {
 }
 
 void fabric::greeted(in_link& from) {
+  for (auto const& [link, c] : callers_)
+    if (link != &from && link->peer() == from.peer())
+      throw error(errc::corrupt, fmt::format("rank {} calls a second time", from.peer()));
   if (auto const gone = lost_.find(from.peer()); gone != lost_.end())
     throw error(errc::peer_lost, fmt::format("rank {} comes back, but is lost: {}", from.peer(),
                                              gone->second));
@@ -181,7 +200,7 @@ void fabric::found(int rank, peer_place const& where, std::string const& why_not
   peer& p = *peers_.at(rank);
   p.place = where;
   p.is_found = true;
-  p.can_read = where.host == host_;
+  p.can_read = reads_memory_ && where.host == host_;
   try_next_address(p, "");
   runtime_.wake();
 }
@@ -210,6 +229,9 @@ void fabric::connected(peer& p, boost::system::error_code why, io::unique_fd soc
 
 void fabric::link_ended(out_link& link, boost::system::error_code why) noexcept {
   auto& self = *static_cast<fabric*>(link.owner);
+  // What the peer said before it ended may not have been read yet: the end of its own connection
+  // tells when it has.
+  if (link.is_over() && link.is_open() && self.is_calling(link.peer)) return;
   auto const story = link.fault().empty() ? why.message() : link.fault();
   if (!link.is_over()) self.poller_->remove(link, [] {});
   // What a peer said before it left is read first: the end of its own connection follows that.
@@ -286,6 +308,15 @@ void fabric::release(std::uint64_t id, int taker, failure complaint) {
     release_locked(id, taker, std::move(complaint));
   }
   runtime_.wake();
+}
+
+void fabric::conceal(std::uint64_t id) {
+  std::unique_ptr<exposure> last;  // let go after the lock
+  std::lock_guard const lock(mutex_);
+  auto const at = exposures_.find(id);
+  if (at == exposures_.end()) return;
+  last = std::move(at->second);
+  exposures_.erase(at);
 }
 
 void fabric::release_locked(std::uint64_t id, int taker, failure complaint) {
@@ -381,11 +412,11 @@ bool fabric::read_some(reading& r) noexcept {
 // A peer wants bytes of an exposure.
 void fabric::serve(int to, frame_head const& head) {
   auto const at = exposures_.find(head.address);
-  std::span<std::byte const> bytes;
+  tensor item;
   if (at != exposures_.end())
-    bytes = at->second->bytes_for(to, static_cast<std::size_t>(head.sequence));
+    item = at->second->item_for(to, static_cast<std::size_t>(head.sequence));
   peer& p = peer_at(to);
-  if (bytes.empty() || bytes.size() != head.bytes) {
+  if (!item.defined() || item.nbytes() == 0 || item.nbytes() != head.bytes) {
     letter l;
     l.head.kind = frame_kind::refuse;
     l.head.tag = head.tag;
@@ -396,7 +427,7 @@ void fabric::serve(int to, frame_head const& head) {
     h.kind = frame_kind::data;
     h.tag = head.tag;
     h.address = 0;
-    p.link.send(std::make_unique<parcel_out>(h, bytes));
+    p.link.send(std::make_unique<parcel_out>(h, std::move(item)));
   }
   if (p.link.is_open()) poller_->kick(p.link);
 }
@@ -439,17 +470,21 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
   r.body.insert(r.body.end(), payload.begin(), payload.end());
 }
 
-std::byte* fabric::landing(in_link& from, frame_head const& head) noexcept {
+std::byte* fabric::landing(in_link& from, frame_head const& head) {
   auto const at = landings_.find(head.tag);
-  if (at == landings_.end() || at->second.peer != from.peer() ||
-      head.payload_bytes > at->second.left)
-    return nullptr;
+  if (at == landings_.end() || at->second.peer != from.peer())
+    throw error(errc::corrupt, fmt::format("data of a transfer {} that is not under way", head.tag));
+  if (head.payload_bytes == 0 || head.payload_bytes > at->second.left)
+    throw error(errc::corrupt, fmt::format("{} bytes of data where {} are left to come",
+                                           head.payload_bytes, at->second.left));
   return at->second.to;
 }
 
 void fabric::landed(in_link& from, frame_head const& head) {
   auto const at = landings_.find(head.tag);
-  if (at == landings_.end() || at->second.peer != from.peer()) return;
+  if (at == landings_.end() || at->second.peer != from.peer() ||
+      head.payload_bytes > at->second.left)
+    return;
   at->second.to += head.payload_bytes;
   at->second.left -= head.payload_bytes;
   if (at->second.left > 0) return;

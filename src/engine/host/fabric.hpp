@@ -47,6 +47,10 @@ struct wanted {
 
 /// What all groups of one process share: the connections to its peers, and what is under way on
 /// them. Driven as a progress source. Any thread may call.
+///
+/// HOCKET_HOST_READ in the environment says how large payloads move between processes of one host:
+/// `auto` (the default), out of the giver's memory where the system permits it; `off`, always over
+/// the socket.
 class fabric final : public progress_source,
                      public frame_sink,
                      public std::enable_shared_from_this<fabric> {
@@ -75,6 +79,9 @@ class fabric final : public progress_source,
   /// The buffers of an exposure are released for the taker.
   void release(std::uint64_t id, int taker, detail::failure complaint = {});
 
+  /// The buffers of an exposure are offered to nobody any more.
+  void conceal(std::uint64_t id);
+
   void enlist(std::uint64_t group, std::shared_ptr<mailbox> at);
   void delist(std::uint64_t group) noexcept;
   /// The peer's process is gone.
@@ -98,7 +105,7 @@ class fabric final : public progress_source,
   // frame_sink, under the lock
   void arrived(in_link& from, frame_head const& head, std::span<std::byte const> extra,
                std::span<std::byte const> payload) override;
-  std::byte* landing(in_link& from, frame_head const& head) noexcept override;
+  std::byte* landing(in_link& from, frame_head const& head) override;
   void landed(in_link& from, frame_head const& head) override;
   void ended(in_link& from, std::string const& why) override;
   void speaks(in_link& from) override { poller_->kick(from); }
@@ -125,6 +132,7 @@ class fabric final : public progress_source,
   identity const me_;
   runtime_handle const runtime_;
   std::string const host_;
+  bool const reads_memory_;
   std::mutex mutex_;
   std::unique_ptr<io::poller> poller_;
   std::vector<std::unique_ptr<io::listener>> listeners_;

@@ -34,6 +34,8 @@ char const* name_of(frame_kind k) noexcept {
       return "leave";
     case frame_kind::revoke:
       return "revoke";
+    case frame_kind::mark:
+      return "mark";
   }
   return nullptr;
 }
@@ -47,7 +49,8 @@ std::string fault_of(frame_head const& head) {
   if (head.extra_bytes > extra_bytes_max)
     return fmt::format("a {} frame has {} bytes of description, at most {} are allowed",
                        name_of(head.kind), head.extra_bytes, extra_bytes_max);
-  auto const payload_max = head.kind == frame_kind::call   ? inline_bytes_max
+  bool const gives = head.kind == frame_kind::call || head.kind == frame_kind::mark;
+  auto const payload_max = gives                           ? inline_bytes_max
                            : head.kind == frame_kind::data ? chunk_bytes_max
                                                            : std::size_t{0};
   if (head.payload_bytes > payload_max)

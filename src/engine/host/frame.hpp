@@ -25,6 +25,7 @@ enum class frame_kind : std::uint8_t {
   close_channel,
   leave,     ///< extra: why
   revoke,    ///< extra: why
+  mark,      ///< the mark that a call waited for has come: what it gives, as of a call; or failed
 };
 
 struct frame_head {
@@ -49,7 +50,7 @@ struct frame_head {
   std::uint64_t tag = 0;      ///< of a message; of `fetch`, `data`: which transfer
   std::uint64_t address = 0;  ///< the exposure; of `data`: where the bytes go in the transfer
   std::uint64_t bytes = 0;    ///< of a call: hash of the object's type; of `fetch`: how many
-  std::uint64_t handle = 0;   ///< of a message, as its sender counts them
+  std::uint64_t handle = 0;   ///< of a message or marked call, as its sender counts them
   double factor = 1;          ///< of a premultiplied sum
   std::uint32_t payload_bytes = 0;
   std::uint32_t extra_bytes = 0;
@@ -61,10 +62,11 @@ inline constexpr std::uint32_t has_shape = 1;
 inline constexpr std::uint32_t takes_any_shape = 2;
 inline constexpr std::uint32_t gives = 4;      ///< the rank gives something in this call
 inline constexpr std::uint32_t is_inline = 8;  ///< and the payload is all of it
+inline constexpr std::uint32_t is_marked = 16;  ///< what it gives is said by a `mark` that follows
 }  // namespace frame_flags
 
 /// The most that may follow a head: a peer that says more is cut off.
-inline constexpr std::size_t extra_bytes_max = 64 * 1024;
+inline constexpr std::size_t extra_bytes_max = 1024 * 1024;
 /// What a call gives travels with it up to so many bytes.
 inline constexpr std::size_t inline_bytes_max = 8 * 1024;
 /// Large payloads travel in frames of so many bytes, so that others get a turn between them.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <hocket/error.hpp>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "engine/matching/meeting.hpp"
 #include "engine/matching/movement.hpp"
 #include "exchange.hpp"
+#include "wire.hpp"
 
 namespace hocket::host {
 
@@ -68,51 +70,184 @@ host_hub::host_hub(std::shared_ptr<fabric> f, group_spec const& spec, std::uint6
 host_hub::~host_hub() = default;
 
 void host_hub::end_own(request& r, failure why) noexcept {
-  auto const id = std::exchange(r.exposure, 0);
+  std::uint64_t id = 0;
+  {
+    std::lock_guard const lock(marks_mutex_);
+    id = std::exchange(r.exposure, 0);
+  }
   if (id == 0) return r.complete(std::move(why));
   auto* const w = new waits_for_takers(r, std::move(why));
   failure ignored;
   if (fabric_->is_drained(id, *w, ignored)) w->came({});
 }
 
+std::uint64_t host_hub::next_handle() {
+  std::lock_guard const lock(sends_mutex_);
+  return next_send_++;
+}
+
 void host_hub::call(request& r) noexcept {
-  if (is_recv(r.print.kind)) return submit(r);
-  if (is_send(r.print.kind)) {
-    if (r.peer == place() || r.peer == request::any_peer) return submit(r);
-    return send(r);
-  }
-  try {
-    announce(r);
-  } catch (...) {
-    r.local = detail::failure_from(std::current_exception());
-  }
+  bool const is_send_to_peer =
+      is_send(r.print.kind) && r.peer != place() && r.peer != request::any_peer;
+  if (matching::is_message(r.print.kind) && !is_send_to_peer) return submit(r);
+  bool const is_marked = !r.local.exception && !r.ready.ready();
+  if (auto const& mark = r.ready.state(); mark && !is_marked && !r.local.exception)
+    if (auto const e = mark->engine_failure()) matching::fail_for_mark(r, e);
+  if (is_send_to_peer) return send(r);
+  r.buffers_ready = !is_marked;
+  announce(r, is_marked);
   submit(r);
 }
 
-// All members are told of a collective.
-void host_hub::announce(request& r) {
+// What a call gives to each member, and how.
+struct host_hub::offer {
+  std::vector<std::vector<tensor>> gifts;  // by group rank
+  bool is_inline = true;
+  std::unique_ptr<exposure> shown;
+};
+
+host_hub::offer host_hub::make_offer(request& r) const {
   announcement const a(r);
   int const n = spec_.members.size();
-  std::vector<std::vector<tensor>> gifts(static_cast<std::size_t>(n));
+  bool const is_message = is_send(r.print.kind);
+  offer o;
+  o.gifts.resize(static_cast<std::size_t>(n));
   std::size_t largest = 0;
   for (int to = 0; to < n; ++to) {
-    if (to == place()) continue;
-    auto& g = gifts[static_cast<std::size_t>(to)];
+    if (to == place() || (is_message && to != r.peer)) continue;
+    auto& g = o.gifts[static_cast<std::size_t>(to)];
     g = a.gifts(to);
     largest = std::max(largest, bytes_of(g));
   }
-  bool const is_inline = fits_inline(largest, n - 1);
-  auto e = std::make_unique<exposure>();
-  if (!is_inline)
-    for (int to = 0; to < n; ++to)
-      if (auto const& g = gifts[static_cast<std::size_t>(to)]; !g.empty())
-        e->add(world_rank_of(to), g);
-  if (!e->is_drained()) r.exposure = fabric_->expose(std::move(e));
+  o.is_inline = fits_inline(largest, is_message ? 1 : n - 1);
+  if (o.is_inline) return o;
+  o.shown = std::make_unique<exposure>();
+  for (int to = 0; to < n; ++to)
+    if (auto const& g = o.gifts[static_cast<std::size_t>(to)]; !g.empty())
+      o.shown->add(world_rank_of(to), g);
+  return o;
+}
+
+// All members are told of a collective; of one that cannot take part after all, too.
+void host_hub::announce(request& r, bool is_marked) noexcept {
+  try {
+    return tell_members(r, is_marked);
+  } catch (...) {
+    r.local = matching::failure_of(r, std::current_exception());
+    r.buffers_ready = true;
+  }
+  try {
+    tell_members(r, false);
+  } catch (std::exception const& e) {  // no memory even for that
+    revoke_all(e.what());
+  }
+}
+
+void host_hub::tell_members(request& r, bool is_marked) {
+  announcement const a(r, is_marked);
+  int const n = spec_.members.size();
+  offer o;
+  if (is_marked || r.local.exception) {
+    o.gifts.resize(static_cast<std::size_t>(n));
+  } else {
+    o = make_offer(r);
+  }
+  std::uint64_t const handle = is_marked ? next_handle() : 0;
+  std::vector<std::pair<int, letter>> letters;
   for (int to = 0; to < n; ++to)
     if (to != place())
-      fabric_->post(world_rank_of(to), a.letter_for(id_, gifts[static_cast<std::size_t>(to)],
-                                                    is_inline, r.exposure, 0));
+      letters.emplace_back(world_rank_of(to), a.letter_for(id_, o.gifts[static_cast<std::size_t>(to)],
+                                                           o.is_inline, 0, handle));
+  if (is_marked) {
+    std::lock_guard const lock(marks_mutex_);
+    own_marked_.emplace(&r, handle);
+  }
+  if (o.shown) r.exposure = fabric_->expose(std::move(o.shown));
+  for (auto& [to, l] : letters) {
+    l.head.address = r.exposure;
+    fabric_->post(to, std::move(l));
+  }
 }
+
+// The receivers of a marked call learn what it gives; nothing if it has ended or fails.
+std::exception_ptr host_hub::say_mark(request& r, std::uint64_t handle,
+                                      std::exception_ptr e) noexcept {
+  std::lock_guard const lock(marks_mutex_);
+  bool const is_message = is_send(r.print.kind);
+  bool is_over = false;
+  if (is_message) {
+    std::lock_guard const in_sends(sends_mutex_);
+    is_over = !sends_.contains(handle);
+  } else {
+    own_marked_.erase(&r);
+    is_over = !unless_decided(r, [] {});
+  }
+  std::vector<std::pair<int, letter>> letters;
+  int const n = spec_.members.size();
+  auto const to_each = [&](auto const& letter_of) {
+    letters.clear();
+    for (int to = 0; to < n; ++to)
+      if (to != place() && (!is_message || to == r.peer))
+        letters.emplace_back(world_rank_of(to), letter_of(to));
+  };
+  if (!is_over && !e) {
+    try {
+      announcement const a(r, true);
+      offer o = make_offer(r);
+      to_each([&](int to) {
+        return a.mark_for(id_, o.gifts[static_cast<std::size_t>(to)], o.is_inline, 0, handle);
+      });
+      if (o.shown) r.exposure = fabric_->expose(std::move(o.shown));
+    } catch (...) {
+      e = std::current_exception();
+    }
+  }
+  if (is_over || e) {
+    failure const why = e ? detail::failure_from(e)
+                          : make_failure(make_error_code(errc::peer_failed), "it has ended before");
+    announcement const a(r, true);
+    to_each([&](int) { return a.failed_mark_for(id_, why, handle); });
+  }
+  for (auto& [to, l] : letters) {
+    if (l.head.code == 0) l.head.address = r.exposure;
+    fabric_->post(to, std::move(l));
+  }
+  return e;
+}
+
+void host_hub::buffers_ready(request& r, std::exception_ptr const& e) noexcept {
+  std::uint64_t handle = 0;
+  if (!r.is_remote()) {
+    std::lock_guard const lock(marks_mutex_);
+    if (auto const at = own_marked_.find(&r); at != own_marked_.end()) handle = at->second;
+  }
+  hub::buffers_ready(r, handle != 0 ? say_mark(r, handle, e) : e);
+}
+
+// Tells the receiver of a message when its mark has come.
+class host_hub::send_mark final : public detail::continuation, public detail::pooled {
+ public:
+  send_mark(std::shared_ptr<host_hub> h, request& r)
+      : hub_(std::move(h)), call_(r), op_(r.op), mark_(r.ready.state()) {
+    continuation::run = [](continuation* c) noexcept {
+      std::unique_ptr<send_mark> const self(static_cast<send_mark*>(c));
+      static_cast<void>(
+          self->hub_->say_mark(self->call_, self->handle_, self->mark_->engine_failure()));
+    };
+  }
+  void begin(std::uint64_t handle) {
+    handle_ = handle;
+    auto const mark = mark_;  // this object may be gone before the call returns
+    mark->when_finished(*this);
+  }
+
+ private:
+  std::shared_ptr<host_hub> const hub_;
+  request& call_;
+  detail::op_ref const op_;  // the request lives in it
+  detail::op_ref const mark_;
+  std::uint64_t handle_ = 0;
+};
 
 void host_hub::send(request& r) {
   failure why;
@@ -121,30 +256,40 @@ void host_hub::send(request& r) {
     why = reason_against(r);
   }
   if (why.exception) return r.complete(std::move(why));
-  announcement const a(r);
-  auto const gifts = a.gifts(r.peer);
-  bool const is_inline = fits_inline(bytes_of(gifts), 1);
+  detail::op_ref const keep(r.op);
+  bool const is_marked = !r.local.exception && !r.ready.ready();
   int const receiver = r.peer;
-  int const to = world_rank_of(receiver);
-  if (!is_inline) {
-    auto e = std::make_unique<exposure>();
-    e->add(to, gifts);
-    r.exposure = fabric_->expose(std::move(e));
+  offer o;
+  o.gifts.resize(static_cast<std::size_t>(spec_.members.size()));
+  letter l;
+  try {
+    if (!is_marked && !r.local.exception) o = make_offer(r);
+    l = announcement(r, is_marked)
+            .letter_for(id_, o.gifts[static_cast<std::size_t>(receiver)], o.is_inline, 0, 0);
+  } catch (...) {
+    r.local = matching::failure_of(r, std::current_exception());
+    o.shown.reset();
+    l = announcement(r).letter_for(id_, {}, true, 0, 0);
   }
+  bool const failed = r.local.exception != nullptr;
+  if (o.shown) r.exposure = fabric_->expose(std::move(o.shown));
+  l.head.address = r.exposure;
+  auto const self = std::static_pointer_cast<host_hub>(shared_from_this());
+  auto mark = is_marked && !failed ? std::make_unique<send_mark>(self, r) : nullptr;
   std::uint64_t handle = 0;
-  auto l = a.letter_for(id_, gifts, is_inline, r.exposure, 0);
   {
     std::lock_guard const lock(sends_mutex_);
     handle = next_send_++;
     sends_.emplace(handle, &r);
   }
   l.head.handle = handle;
-  bool const failed = r.local.exception != nullptr;
-  fabric_->post(to, std::move(l));
+  fabric_->post(world_rank_of(receiver), std::move(l));
+  if (mark) mark.release()->begin(handle);
   bool gone = false;  // in the meantime
   {
     std::lock_guard const lock(mutex_);
-    gone = roster_.departure_of(receiver).has_value();
+    auto const& departed = roster_.departure_of(receiver);
+    gone = departed && departed->code == errc::peer_lost;
   }
   if (gone) end_sends(receiver);
   if (failed) {  // the peer learns it in its place of the order; this rank knows already
@@ -187,6 +332,13 @@ std::string text_of(std::span<std::byte const> bytes) {
   return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
 }
 
+letter fetched(std::uint64_t exposure) {
+  letter l;
+  l.head.kind = frame_kind::fetched;
+  l.head.address = exposure;
+  return l;
+}
+
 }  // namespace
 
 void host_hub::close_own_channel(std::uint64_t channel) noexcept {
@@ -211,9 +363,7 @@ void host_hub::leave_own(errc code, std::string const& reason) noexcept {
 
 void host_hub::release_gift(remote_call& from) noexcept {
   if (from.is_here || from.gives.empty() || is_send(from.asked.print.kind)) return;
-  auto l = notice(frame_kind::fetched, id_, place(), "");
-  l.head.address = from.exposure;
-  fabric_->post(from.world_rank, std::move(l));
+  fabric_->post(from.world_rank, fetched(from.exposure));
 }
 
 void host_hub::message_ended(request& send, failure const& f) noexcept {
@@ -222,7 +372,7 @@ void host_hub::message_ended(request& send, failure const& f) noexcept {
   if (f.exception) story = matching::what_of(f.exception);
   auto l = notice(frame_kind::outcome, id_, place(), story);
   l.head.handle = c.message;
-  l.head.code = f.exception ? static_cast<std::uint32_t>(f.code.value()) : 0;
+  l.head.code = f.exception ? wire_code(f.code) : 0;
   l.head.flags = f.exception ? 1 : 0;
   fabric_->post(c.world_rank, std::move(l));
   send.complete(f);
@@ -238,15 +388,18 @@ void host_hub::receive(int from, frame_head const& head, std::span<std::byte con
     case frame_kind::call:
     case frame_kind::failed:
       return take_call(who, head, extra, payload);
+    case frame_kind::mark:
+      return take_mark(who, head, extra, payload);
     case frame_kind::outcome:
       return take_outcome(who, head, extra);
     case frame_kind::close_channel:
+      if (head.channel == 0) throw error(errc::corrupt, "channel 0 is the group and is not closed");
       return close_channel(who, head.channel);
     case frame_kind::revoke:
       revoke(who, text_of(extra));
       return end_sends(-1);
     case frame_kind::leave:
-      return leave(who, static_cast<errc>(head.code), text_of(extra));
+      return leave(who, code_of_wire(head.code), text_of(extra));
     default:
       throw error(errc::corrupt, fmt::format("a {} frame of a group", name_of(head.kind)));
   }
@@ -263,35 +416,68 @@ void host_hub::take_call(int who, frame_head const& head, std::span<std::byte co
     throw error(errc::corrupt,
                 fmt::format("{} #{} of channel {} is announced twice or too early",
                             name_of(r.print.kind), r.sequence, r.channel));
+  if (!r.buffers_ready) {
+    std::lock_guard const lock(marks_mutex_);
+    if (!marked_.try_emplace({who, head.handle}, c).second)
+      throw error(errc::corrupt, fmt::format("handle {} names two marked calls", head.handle));
+  }
   c.detach();  // the matching's, until it is complete
   submit(r);
 }
 
+void host_hub::take_mark(int who, frame_head const& head, std::span<std::byte const> extra,
+                         std::span<std::byte const> payload) {
+  boost::intrusive_ptr<remote_call> c;
+  {
+    std::lock_guard const lock(marks_mutex_);
+    auto const at = marked_.find({who, head.handle});
+    if (at == marked_.end())
+      throw error(errc::corrupt, fmt::format("handle {} names no marked call", head.handle));
+    c = std::move(at->second);
+    marked_.erase(at);
+  }
+  if (head.code != 0) {
+    auto const f = make_failure(make_error_code(code_of_wire(head.code)),
+                                byte_reader(extra).take_text());
+    return buffers_ready(c->asked, f.exception);
+  }
+  auto told = read_mark(head, extra, payload);
+  if (unless_decided(c->asked, [&] { std::move(told).move_to(*c); }))
+    return buffers_ready(c->asked, nullptr);
+  if (told.gives.empty() || told.is_here || is_send(c->asked.print.kind)) return;
+  fabric_->post(c->world_rank, fetched(told.exposure));
+}
+
 void host_hub::take_outcome(int who, frame_head const& head, std::span<std::byte const> extra) {
   request* r = nullptr;
+  failure f;
   {
     std::lock_guard const lock(sends_mutex_);
     auto const at = sends_.find(head.handle);
     if (at == sends_.end() || at->second->peer != who) return;
     r = at->second;
+    if (head.flags != 0) f = make_failure(make_error_code(code_of_wire(head.code)), text_of(extra));
     sends_.erase(at);
   }
-  fabric_->release(r->exposure, world_rank_of(who));
-  r->exposure = 0;
-  failure f;
-  if (head.flags != 0)
-    f = make_failure(make_error_code(static_cast<errc>(head.code)), text_of(extra));
+  hide(*r);
   r->complete(std::move(f));
 }
 
-// Of one receiver, or of all.
-void host_hub::end_sends(int to) {
+// A message's buffers are offered no more.
+void host_hub::hide(request& r) noexcept {
+  std::lock_guard const lock(marks_mutex_);
+  if (r.exposure != 0) fabric_->conceal(std::exchange(r.exposure, 0));
+}
+
+// Those whose receiver is lost. After a revocation those that nobody reads from: of the others
+// their receivers say how they end.
+void host_hub::end_sends(int lost) noexcept {
   std::vector<std::pair<request*, failure>> ended;
   {
-    std::scoped_lock const lock(sends_mutex_, mutex_);
+    std::scoped_lock const lock(marks_mutex_, sends_mutex_, mutex_);
     for (auto at = sends_.begin(); at != sends_.end();) {
       request& r = *at->second;
-      if (to >= 0 && r.peer != to) {
+      if (lost >= 0 ? r.peer != lost : r.exposure != 0) {
         ++at;
         continue;
       }
@@ -300,15 +486,15 @@ void host_hub::end_sends(int to) {
     }
   }
   for (auto& [r, why] : ended) {
-    if (r->exposure != 0) fabric_->release(r->exposure, world_rank_of(r->peer));
-    r->exposure = 0;
+    hide(*r);
     r->complete(std::move(why));
   }
 }
 
 void host_hub::leave(int rank, errc code, std::string const& reason) noexcept {
   hub::leave(rank, code, reason);
-  if (rank != place()) end_sends(rank);
+  // A receiver that is there says how messages to it have ended.
+  if (rank != place() && code == errc::peer_lost) end_sends(rank);
 }
 
 void host_hub::lost(int world_rank_number, std::string const& why) {

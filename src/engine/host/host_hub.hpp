@@ -2,12 +2,16 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
+#include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstdint>
+#include <exception>
 #include <hocket/group/engine.hpp>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/matching/carrier.hpp"
 #include "engine/matching/hub.hpp"
@@ -43,6 +47,7 @@ class host_hub final : public matching::hub, public mailbox {
   void release_gift(remote_call& from) noexcept;
   /// A message from another process has ended here: its sender is told.
   void message_ended(request& send, detail::failure const& f) noexcept;
+  void buffers_ready(request& r, std::exception_ptr const& e) noexcept override;
 
   // -- mailbox
   void receive(int from, frame_head const& head, std::span<std::byte const> extra,
@@ -52,13 +57,22 @@ class host_hub final : public matching::hub, public mailbox {
  private:
   class carrier;
   class waits_for_takers;
+  class send_mark;
+  struct offer;
 
-  void announce(request& r);
+  void announce(request& r, bool is_marked) noexcept;
+  void tell_members(request& r, bool is_marked);
   void send(request& r);
+  void take_mark(int place, frame_head const& head, std::span<std::byte const> extra,
+                 std::span<std::byte const> payload);
+  [[nodiscard]] offer make_offer(request& r) const;
+  std::exception_ptr say_mark(request& r, std::uint64_t handle, std::exception_ptr e) noexcept;
+  [[nodiscard]] std::uint64_t next_handle();
   void take_call(int place, frame_head const& head, std::span<std::byte const> extra,
                  std::span<std::byte const> payload);
   void take_outcome(int place, frame_head const& head, std::span<std::byte const> extra);
-  void end_sends(int to);
+  void hide(request& r) noexcept;
+  void end_sends(int lost) noexcept;
   [[nodiscard]] int place_of_world(int world_rank) const;
   void post_to_all(letter const& l);
   void end_own(request& r, detail::failure why) noexcept;
@@ -68,6 +82,11 @@ class host_hub final : public matching::hub, public mailbox {
   std::mutex sends_mutex_;
   std::unordered_map<std::uint64_t, request*> sends_;  // by the handle their receiver answers with
   std::uint64_t next_send_ = 1;
+  // Held while a marked call says what it gives: it does not end in the meantime.
+  std::mutex marks_mutex_;
+  std::unordered_map<request const*, std::uint64_t> own_marked_;  // collectives, and their handles
+  // Calls of others whose marks have not come.
+  std::map<std::pair<int, std::uint64_t>, boost::intrusive_ptr<remote_call>> marked_;
 };
 
 }  // namespace hocket::host

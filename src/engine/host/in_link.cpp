@@ -12,7 +12,8 @@
 namespace hocket::host {
 
 namespace {
-constexpr std::size_t buffer_bytes = sizeof(frame_head) + extra_bytes_max + inline_bytes_max;
+// Holds most frames; it grows for a longer description.
+constexpr std::size_t buffer_bytes = sizeof(frame_head) + 64 * 1024 + inline_bytes_max;
 }  // namespace
 
 in_link::in_link(frame_sink& to, identity const& me)
@@ -39,10 +40,8 @@ void in_link::greet() {
 std::span<iovec const> in_link::to_read() noexcept {
   if (over_) return {};
   std::size_t n = 0;
-  if (data_left_ > 0 && data_to_ != nullptr) pieces_[n++] = {data_to_, data_left_};
-  std::size_t room = buffer_.size() - end_;
-  if (data_left_ > 0 && data_to_ == nullptr) room = std::min(room, data_left_);
-  pieces_[n++] = {buffer_.data() + end_, room};
+  if (data_left_ > 0) pieces_[n++] = {data_to_, data_left_};
+  pieces_[n++] = {buffer_.data() + end_, buffer_.size() - end_};
   return {pieces_.data(), n};
 }
 
@@ -50,7 +49,7 @@ void in_link::read(std::size_t bytes) noexcept {
   if (data_left_ > 0) {
     auto const direct = std::min(bytes, data_left_);
     data_left_ -= direct;
-    if (data_to_ != nullptr) data_to_ += direct;
+    data_to_ += direct;
     bytes -= direct;
     if (data_left_ > 0) return;
     try {
@@ -91,7 +90,10 @@ bool in_link::take_frame() {
   }
   auto const body = std::size_t{head.extra_bytes} +
                     (head.kind == frame_kind::data ? 0 : head.payload_bytes);
-  if (there < sizeof head + body) return false;
+  if (there < sizeof head + body) {
+    if (sizeof head + body > buffer_.size()) buffer_.resize(sizeof head + body);
+    return false;
+  }
   std::span<std::byte const> const rest(buffer_.data() + begin_ + sizeof head, body);
   begin_ += sizeof head + body;
   if (head.kind == frame_kind::data) {
@@ -104,10 +106,10 @@ bool in_link::take_frame() {
 
 void in_link::begin_data(frame_head const& head) {
   data_ = head;
-  data_left_ = head.payload_bytes;
   data_to_ = sink_.landing(*this, head);
+  data_left_ = head.payload_bytes;
   auto const there = std::min(data_left_, end_ - begin_);
-  if (data_to_ != nullptr && there > 0) {
+  if (there > 0) {
     std::memcpy(data_to_, buffer_.data() + begin_, there);
     data_to_ += there;
   }

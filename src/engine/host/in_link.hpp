@@ -28,8 +28,8 @@ class frame_sink {
   /// A frame other than data. The spans are valid during the call only.
   virtual void arrived(in_link& from, frame_head const& head, std::span<std::byte const> extra,
                        std::span<std::byte const> payload) = 0;
-  /// Where the bytes of a data frame go; null: nobody wants them any more, they are dropped.
-  virtual std::byte* landing(in_link& from, frame_head const& head) noexcept = 0;
+  /// Where the bytes of a data frame go. Throws if nobody has asked for them.
+  virtual std::byte* landing(in_link& from, frame_head const& head) = 0;
   /// The bytes of a data frame are there.
   virtual void landed(in_link& from, frame_head const& head) = 0;
   /// The connection has ended; nothing follows.
@@ -67,7 +67,7 @@ class in_link final : public io::byte_stream {
   std::size_t end_ = 0;
   frame_head data_{};            // the data frame under way
   std::size_t data_left_ = 0;    // of its bytes
-  std::byte* data_to_ = nullptr;  // null: they are dropped
+  std::byte* data_to_ = nullptr;
   bool over_ = false;
   std::array<iovec, 2> pieces_{};
 };

@@ -70,13 +70,15 @@ detail::failure hub::reason_against(request const& r) const {
 
 bool hub::can_meet(request const& r) {
   std::lock_guard const lock(mutex_);
+  if (!revoked_.empty() || roster_.departure_of(r.rank)) return true;
   return channel_for(r.rank, r.channel).can_meet(r);
 }
 
 void hub::submit(request& r) noexcept {
   detail::op_ref const keep(r.op);
   std::unique_ptr<buffer_watch> watch;
-  if (!r.ready.ready() && !r.local.exception) {
+  bool const is_marked = !r.ready.ready() || (!r.buffers_ready && !r.is_remote());
+  if (is_marked && !r.local.exception) {
     r.buffers_ready = false;
     watch = std::make_unique<buffer_watch>(shared_from_this(), r);
   }

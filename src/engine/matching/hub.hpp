@@ -33,7 +33,7 @@ class hub : public std::enable_shared_from_this<hub> {
   virtual void leave(int rank, errc code, std::string const& reason) noexcept;
   [[nodiscard]] runtime_handle const& rt() const noexcept { return carrier_->rt(); }
   /// The request's buffers may be touched from now on; or never, because of `e`.
-  void buffers_ready(request& r, std::exception_ptr const& e) noexcept;
+  virtual void buffers_ready(request& r, std::exception_ptr const& e) noexcept;
   /// A collective has been carried out.
   std::unique_ptr<meeting> retire(meeting& m) noexcept;
 
@@ -41,8 +41,17 @@ class hub : public std::enable_shared_from_this<hub> {
   /// Why a call of this process's own cannot begin, or a pending one cannot go on: the group is
   /// revoked, this rank or the receiver is gone; under the lock.
   [[nodiscard]] detail::failure reason_against(request const& r) const;
-  /// Whether the announced call can be the member's next one of its number.
+  /// Whether the announced call can be the member's next one of its number, or comes too late to
+  /// be more than ended.
   [[nodiscard]] bool can_meet(request const& r);
+  /// Does it under the lock unless the request has ended. False: it has.
+  template <class F>
+  bool unless_decided(request const& r, F&& act) {
+    std::lock_guard const lock(mutex_);
+    if (r.decided) return false;
+    act();
+    return true;
+  }
   /// The member has left, for the first time; under the lock.
   virtual void member_left(int /*rank*/, departure const& /*why*/) {}
 

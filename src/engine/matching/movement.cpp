@@ -180,7 +180,8 @@ void fill(request& to, std::span<request* const> parts) {
       return reduce_part(to, parts);
     case op_kind::all_to_all: {
       std::vector<tensor> sources;
-      for (request const* const from : parts) sources.push_back(from->in);
+      for (request const* const from : parts)  // in place: what is overwritten must have been read
+        sources.push_back(from == &to && same_place(to.in, to.out) ? to.in.clone() : from->in);
       return exchange_to(to, parts, sources);
     }
     case op_kind::gather_objects:

@@ -11,13 +11,20 @@
 #include <hocket/group/local_world.hpp>
 #include <string>
 
+#include "host_ranks.hpp"
+
 namespace hocket::test {
 
 using program = boost::asio::awaitable<void> (*)(world);
 
-/// Runs a program as `n` ranks, first on one thread, then on a pool of three.
+/// Runs a program as `n` ranks, first on one thread, then on a pool of three. With
+/// HOCKET_TEST_ENGINE=host they are ranks of the host engine.
 inline void run_everywhere(int n, program rank_main) {
   CAPTURE(n);
+  if (wants_host_ranks()) {
+    run_host_ranks(n, rank_main);
+    return run_host_ranks_on_pool(n, rank_main);
+  }
   {
     boost::asio::io_context ctx;
     local_world ranks(ctx.get_executor(), n);
