@@ -72,7 +72,8 @@ std::size_t bytes_of(std::span<tensor const> gifts) {
   return bytes;
 }
 
-announcement::announcement(request& r) : call_(r), source_(r.in) {
+announcement::announcement(request& r, bool in_slices)
+    : call_(r), in_slices_(in_slices), source_(r.in) {
   if (r.print.kind == op_kind::all_to_all && same_place(r.in, r.out)) source_ = r.in.clone();
 }
 
@@ -87,8 +88,9 @@ bool announcement::gives(int to) const noexcept {
       return is_root && call_.in.defined();
     case op_kind::scatter_objects:
       return is_root;
-    case op_kind::gather:
     case op_kind::reduce:
+      return to == root || in_slices_;
+    case op_kind::gather:
     case op_kind::gather_objects:
       return to == root;
     case op_kind::barrier:

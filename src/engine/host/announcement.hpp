@@ -17,7 +17,9 @@ namespace hocket::host {
 class announcement {
  public:
   /// Of a call that has its number and is not submitted yet.
-  explicit announcement(request& r);
+  explicit announcement(request& r, bool in_slices = false);
+  /// Whether each member gets all, to reduce a slice of it.
+  [[nodiscard]] bool in_slices() const noexcept { return in_slices_; }
 
   /// What the call gives to a member: tensors in one piece each, none for nothing.
   [[nodiscard]] std::vector<tensor> gifts(int to) const;
@@ -32,6 +34,7 @@ class announcement {
 
  private:
   request const& call_;
+  bool const in_slices_;
   tensor source_;  // the input, safe from what is written to the output
 };
 

@@ -12,6 +12,7 @@
 #include "engine/matching/meeting.hpp"
 #include "engine/matching/movement.hpp"
 #include "exchange.hpp"
+#include "slice_exchange.hpp"
 
 namespace hocket::host {
 
@@ -24,7 +25,12 @@ class host_hub::carrier final : public matching::carrier {
   explicit carrier(std::shared_ptr<fabric> f) : fabric_(std::move(f)) {}
   runtime_handle const& rt() const noexcept override { return fabric_->rt(); }
   void carry(matching::hub& at, matching::meeting& m) noexcept override {
-    carry_collective(self(at), m);
+    auto const h = self(at);
+    request const& own = *m.parts[static_cast<std::size_t>(h->place())];
+    if (goes_in_slices(own.print, h->spec_.members.size())) return carry_in_slices(h, m);
+    if (own.print.kind == op_kind::reduce_scatter && own.exposure != 0 && reduces_one_piece(own))
+      return carry_part(h, m);
+    carry_collective(h, m);
   }
   void carry(matching::hub& at, request& send, request& recv) noexcept override {
     if (send.is_remote()) return carry_message(self(at), send, recv);
@@ -91,8 +97,8 @@ void host_hub::call(request& r) noexcept {
 
 // All members are told of a collective.
 void host_hub::announce(request& r) {
-  announcement const a(r);
   int const n = spec_.members.size();
+  announcement const a(r, goes_in_slices(r.print, n));
   std::vector<std::vector<tensor>> gifts(static_cast<std::size_t>(n));
   std::size_t largest = 0;
   for (int to = 0; to < n; ++to) {
@@ -103,6 +109,7 @@ void host_hub::announce(request& r) {
   }
   bool const is_inline = fits_inline(largest, n - 1);
   auto e = std::make_unique<exposure>();
+  e->has_notes = a.in_slices();
   if (!is_inline)
     for (int to = 0; to < n; ++to)
       if (auto const& g = gifts[static_cast<std::size_t>(to)]; !g.empty())
@@ -211,9 +218,24 @@ void host_hub::leave_own(errc code, std::string const& reason) noexcept {
 
 void host_hub::release_gift(remote_call& from) noexcept {
   if (from.is_here || from.gives.empty() || is_send(from.asked.print.kind)) return;
+  release(from.world_rank, from.exposure);
+}
+
+void host_hub::release(int world_rank_number, std::uint64_t exposure) {
   auto l = notice(frame_kind::fetched, id_, place(), "");
-  l.head.address = from.exposure;
-  fabric_->post(from.world_rank, std::move(l));
+  l.head.address = exposure;
+  fabric_->post(world_rank_number, std::move(l));
+}
+
+void host_hub::tell_ready(int world_rank_number, std::uint64_t exposure, note const& what) {
+  std::string story;
+  if (what.why.exception) story = matching::what_of(what.why.exception);
+  auto l = notice(frame_kind::ready, id_, place(), story);
+  l.head.address = exposure;
+  l.head.handle = what.exposure;
+  l.head.tag = what.address;
+  l.head.flags = what.why.exception ? 1 : 0;
+  fabric_->post(world_rank_number, std::move(l));
 }
 
 void host_hub::message_ended(request& send, failure const& f) noexcept {
