@@ -277,7 +277,14 @@ void fabric::post(int to, letter l) {
   if (stopping_ || lost_.contains(to)) return;
   peer& p = peer_at(to);
   p.link.send(std::move(l));
-  if (p.link.is_open()) poller_->kick(p.link);
+  speak(p);
+}
+
+// A turn of io_uring also takes what has arrived elsewhere: somebody has to hand that on.
+void fabric::speak(peer& p) {
+  if (!p.link.is_open()) return;
+  poller_->kick(p.link);
+  if (!inbox_.empty()) runtime_.wake();
 }
 
 std::uint64_t fabric::expose(std::unique_ptr<exposure> e) {
@@ -382,7 +389,7 @@ void fabric::push(wanted const& want) {
   l.head.handle = want.offset;
   peer& p = peer_at(want.peer);
   p.link.send(std::move(l));
-  if (p.link.is_open()) poller_->kick(p.link);
+  speak(p);
 }
 
 // True: there is more to read.

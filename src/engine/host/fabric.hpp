@@ -136,6 +136,7 @@ class fabric final : public progress_source,
   void found(int rank, peer_place const& where, std::string const& why_not);
   void connected(peer& p, boost::system::error_code why, io::unique_fd socket);
 
+  void speak(peer& p);
   void drop(in_link& from);
   [[nodiscard]] bool is_calling(int rank) const;
   void fail_landings(int rank);

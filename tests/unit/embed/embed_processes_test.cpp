@@ -101,3 +101,24 @@ TEST_CASE("input that cannot be read ends all processes with status 2") {
   CHECK(result.status == 2);
   CHECK(times(result.output, "/nowhere/text") >= 1);
 }
+
+TEST_CASE("ranks that end as soon as they are done lose nothing that they said, with each poller") {
+  scratch_directory const directory;
+  auto const file = "'" + directory.write("text", text).string() + "'";
+  for (std::string const poller : {"epoll", "io_uring"}) {
+    CAPTURE(poller);
+    auto const variables = "HOCKET_IO=" + poller;
+    if (run_program(variables + " '" HOCKET_TOOL "' doctor >/dev/null").status != 0) {
+      MESSAGE("SKIPPED: HOCKET_IO=" << poller << " is not permitted here");
+      continue;
+    }
+    for (int i = 0; i < 10; ++i) {
+      auto const result = run_program(variables +
+                                      " timeout -k 1 30 '" HOCKET_TOOL
+                                      "' run -n 4 -- '" HOCKET_EMBED "' --tiny --cp 2 --pp 2 " +
+                                      file + " 2>&1 >/dev/null");
+      CAPTURE(result.output);
+      CHECK(result.status == 0);
+    }
+  }
+}

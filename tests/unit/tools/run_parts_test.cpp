@@ -175,6 +175,16 @@ TEST_CASE("a rank's environment has torchrun's variables and none of an outer jo
     CHECK(count(entry) == 0);
 }
 
+TEST_CASE("ranks of several nodes are numbered node by node") {
+  auto const all = rank_environment({}, {5, 6, "job", 4711, 9, "node0", 3});
+  for (auto const* entry :
+       {"RANK=5", "LOCAL_RANK=1", "GROUP_RANK=2", "WORLD_SIZE=6", "LOCAL_WORLD_SIZE=2",
+        "GROUP_WORLD_SIZE=3", "ROLE_RANK=5", "MASTER_ADDR=node0", "MASTER_PORT=4711"}) {
+    CAPTURE(entry);
+    CHECK(std::ranges::count(all, entry) == 1);
+  }
+}
+
 TEST_CASE("the first failure decides the status, later ones and successes do not") {
   verdict job;
   job.ended({2, 20, exited(0)});
