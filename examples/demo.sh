@@ -11,8 +11,9 @@ usage() {
   cat <<'END'
 examples/demo.sh [--yes] [--cp N] [--pp N] [FILE]
 Installs what is missing (asks first, unless --yes or not on a terminal), builds, and computes
-sentence embeddings of FILE, one sentence a line, on N x N ranks inside one process. The model is
-all-MiniLM-L6-v2; where it cannot be fetched a tiny model with random weights takes its place.
+sentence embeddings of FILE, one sentence a line, on N x N ranks: first inside one process, then
+each rank a process of its own, and compares what both print. The model is all-MiniLM-L6-v2; where
+it cannot be fetched a tiny model with random weights takes its place.
 END
 }
 
@@ -52,11 +53,20 @@ choose_model() {
 packages_install "$yes" base || stop "the packages above are needed"
 say "building (release)"
 cmake --preset release >&2 || stop "the configuration failed"
-build_preset release bin/hocket-embed || stop "the build failed"
+build_preset release bin/hocket-embed bin/hocket || stop "the build failed"
 program=build/release/bin/hocket-embed
 
 begin=$SECONDS
 choose_model
-say "$program ${model[*]} --cp $cp --pp $pp --neighbours $file"
-"$program" "${model[@]}" --cp "$cp" --pp "$pp" --neighbours "$file" || stop "the run failed"
-say "done, $((SECONDS - begin)) s after the build"
+alone=$(mktemp) || stop "no temporary file"
+apart=$(mktemp) || stop "no temporary file"
+trap 'rm -f "$alone" "$apart"' EXIT
+args=("${model[@]}" --cp "$cp" --pp "$pp" --neighbours "$file")
+say "$((cp * pp)) ranks in one process: $program ${args[*]}"
+"$program" "${args[@]}" >"$alone" || stop "the run failed"
+say "$((cp * pp)) processes: build/release/bin/hocket run -n $((cp * pp)) -- $program ${args[*]}"
+build/release/bin/hocket run -n $((cp * pp)) -- "$program" "${args[@]}" >"$apart" ||
+  stop "the run on processes failed"
+cat "$apart"
+cmp -s "$alone" "$apart" || stop "the processes found other neighbours than the one process did"
+say "done, $((SECONDS - begin)) s after the build; both found the same"

@@ -98,8 +98,7 @@ command_line parse_command_line(int argc, char const* const* argv) try {
   line.pp = static_cast<int>(in_range(values, "pp", 1, ranks_max));
   if (line.cp * line.pp > ranks_max)
     throw hocket::error(hocket::errc::invalid_argument,
-                        fmt::format("--cp {} times --pp {} is {} ranks; at most {} run in one "
-                                    "process",
+                        fmt::format("--cp {} times --pp {} is {} ranks; at most {} are allowed",
                                     line.cp, line.pp, line.cp * line.pp, ranks_max));
   line.in_flight = 2 * static_cast<std::size_t>(line.pp) + 2;
   if (values.count("in-flight") != 0)
@@ -138,7 +137,9 @@ std::string help_text() {
   std::ostringstream options;
   options << visible_options();
   return "usage: hocket-embed [options] FILE\n\n"
-         "Sentence embeddings on pipeline x context parallel ranks of one process: reads FILE (- "
+         "Sentence embeddings on pipeline x context parallel ranks: all in this process, or, "
+         "under\n"
+         "hocket run and other launchers of several processes, one rank a process. Reads FILE (- "
          "is\n"
          "standard input), one sentence a line, and prints a line of JSON for each, in order:\n"
          "{\"text\":…,\"embedding\":[…]}. An empty line is a sentence, too. What each rank did "
@@ -151,7 +152,8 @@ std::string help_text() {
          "\n\nexit status: 0, or 2 after an error, which is told on stderr; SIGINT and SIGTERM "
          "end\n"
          "the program between two lines of its output\n"
-         "example: hocket-embed --cp 2 --pp 2 --neighbours demo.txt\n";
+         "examples: hocket-embed --cp 2 --pp 2 --neighbours demo.txt\n"
+         "          hocket run -n 4 -- hocket-embed --cp 2 --pp 2 --neighbours demo.txt\n";
 }
 
 }  // namespace embed

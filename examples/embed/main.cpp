@@ -1,78 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
-// hocket-embed: cp * pp ranks of one process compute the embeddings of a file's sentences.
+// hocket-embed: cp * pp ranks compute the embeddings of a file's sentences, all in this process, or
+// this process is one of them.
 #include <fmt/format.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #include <algorithm>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <cerrno>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <hocket/error.hpp>
 #include <hocket/group/local_world.hpp>
-#include <optional>
+#include <hocket/launch/join.hpp>
+#include <string>
 #include <thread>
 
 #include "command_line.hpp"
 #include "embed_rank.hpp"
-#include "model_directory.hpp"
+#include "open_model.hpp"
 #include "standard_streams.hpp"
 #include "terminal.hpp"
-#include "tiny_model.hpp"
 
 namespace {
 
 namespace asio = boost::asio;
-
-// A tiny model in a directory that goes with the program.
-class tiny_directory {
- public:
-  tiny_directory() {
-    std::error_code missing;
-    auto const where = std::filesystem::temp_directory_path(missing);
-    if (missing)
-      throw hocket::error(
-          missing, fmt::format("no directory for temporary files (TMPDIR): {}", missing.message()));
-    std::string name = (where / "hocket-embed-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      boost::system::error_code const code(errno, boost::system::system_category());
-      throw hocket::error(
-          code, fmt::format("cannot make a directory in {}: {}", where.string(), code.message()));
-    }
-    path_ = name;
-    embed::write_tiny_model(path_, embed::tiny_model_options());
-  }
-  tiny_directory(tiny_directory const&) = delete;
-  tiny_directory& operator=(tiny_directory const&) = delete;
-  ~tiny_directory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-std::shared_ptr<embed::bert_model const> open_model(embed::command_line const& line) {
-  if (line.tiny) {
-    embed::complain("hocket-embed: a tiny model with random weights: the vectors mean nothing\n");
-    tiny_directory const directory;  // the model keeps its file mapped
-    return std::make_shared<embed::bert_model const>(directory.path());
-  }
-  auto const directory = line.model.empty() ? embed::model_directory() : line.model;
-  if (!embed::has_model(directory))
-    throw hocket::error(
-        boost::system::errc::make_error_code(boost::system::errc::no_such_file_or_directory),
-        fmt::format("no model in {} (config.json, vocab.txt and model.safetensors): get_model.sh "
-                    "fetches it, --tiny does without",
-                    directory.string()));
-  return std::make_shared<embed::bert_model const>(directory);
-}
 
 // What a rank saw first-hand says more than what its peers told it.
 bool is_hearsay(std::exception_ptr const& failure) {
@@ -94,16 +47,26 @@ void rethrow_cause(hocket::local_world const& ranks) {
   ranks.rethrow();
 }
 
-void run_in_this_process(embed::command_line const& line) {
-  embed::terminal terminal(line);
+embed::embed_job job_of(embed::command_line const& line, embed::terminal& terminal) {
   embed::embed_job job;
-  job.model = open_model(line);
   job.cp = line.cp;
   job.pp = line.pp;
   job.in_flight = line.in_flight;
   job.client = &terminal;
+  return job;
+}
 
-  asio::thread_pool workers(std::max(1U, std::thread::hardware_concurrency()));
+// This process's share of the host's cores.
+unsigned workers_of(int processes_here) {
+  return std::max(1U, std::thread::hardware_concurrency() / static_cast<unsigned>(processes_here));
+}
+
+void run_in_this_process(embed::command_line const& line) {
+  embed::terminal terminal(line);
+  auto job = job_of(line, terminal);
+  job.model = embed::open_model(line, embed::remark::made);
+
+  asio::thread_pool workers(workers_of(1));
   job.workers = workers.get_executor();
   asio::io_context context(1);
   hocket::local_world ranks(context.get_executor(), line.cp * line.pp);
@@ -113,21 +76,63 @@ void run_in_this_process(embed::command_line const& line) {
   rethrow_cause(ranks);
 }
 
+// Before anything is loaded, on every rank alike: all have the same command line.
+void check_grid(embed::command_line const& line, int processes) {
+  if (line.cp * line.pp != processes)
+    throw hocket::error(
+        hocket::errc::mismatch,
+        fmt::format("--cp {} times --pp {} is {} ranks, and the launcher started {} processes",
+                    line.cp, line.pp, line.cp * line.pp, processes));
+}
+
+// Joins first: the others hear at once of a rank that cannot load the model.
+asio::awaitable<void> join_and_run(hocket::launch_options place, embed::command_line const& line,
+                                   embed::embed_job& job) {
+  auto const ex = co_await asio::this_coro::executor;
+  auto joining = hocket::join(ex, place);
+  auto world = co_await std::move(joining);
+  auto const told = place.rank() == 0 ? embed::remark::made : embed::remark::left_out;
+  job.model = embed::open_model(line, told);
+  co_await embed::embed_rank(std::move(world), job);
+}
+
+void run_as_one_process(embed::command_line const& line, hocket::launch_options const& place) {
+  check_grid(line, place.size());
+  embed::terminal terminal(line);
+  auto job = job_of(line, terminal);
+  asio::thread_pool workers(workers_of(place.local_size()));
+  job.workers = workers.get_executor();
+  asio::io_context context(1);
+  std::exception_ptr failure;
+  asio::co_spawn(context, join_and_run(place, line, job),
+                 [&failure](std::exception_ptr e) { failure = e; });
+  context.run();
+  workers.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::string speaker = "hocket-embed";
   try {
     embed::open_standard_streams();
     embed::command_line const line = embed::parse_command_line(argc, argv);
     if (line.help) {
       embed::write_output(embed::help_text());
       embed::flush_output();
-    } else {
+      return 0;
+    }
+    auto const place = hocket::launch_options::from_environment();
+    if (place.size() == 1) {
       run_in_this_process(line);
+    } else {
+      speaker += fmt::format(": rank {}", place.rank());
+      run_as_one_process(line, place);
     }
     return 0;
   } catch (std::exception const& e) {
-    embed::complain(fmt::format("hocket-embed: {}\n", e.what()));
+    embed::complain(fmt::format("{}: {}\n", speaker, e.what()));
   }
   if (int const signal = embed::remembered_signal(); signal != 0) {
     std::fflush(stdout);

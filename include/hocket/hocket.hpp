@@ -17,6 +17,7 @@
 #include <hocket/group/object.hpp>
 #include <hocket/group/process_group.hpp>
 #include <hocket/group/world.hpp>
+#include <hocket/launch/join.hpp>
 #include <hocket/launch/print.hpp>
 #include <hocket/log.hpp>
 #include <hocket/parallel/context_parallel.hpp>

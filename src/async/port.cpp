@@ -108,9 +108,17 @@ class port_on final : public port {
   drain_slot slot_;
 };
 
-port_ptr make_port(asio::any_io_executor const& ex) {
+// A port lives as long as its context: an executor that counts as outstanding work, as a composed
+// operation hands one out, would keep the context from ever running out of it.
+asio::any_io_executor uncounted(asio::any_io_executor const& ex) {
+  return asio::prefer(ex, asio::execution::outstanding_work.untracked,
+                      asio::execution::blocking.possibly, asio::execution::relationship.fork);
+}
+
+port_ptr make_port(asio::any_io_executor const& given) {
   using io = asio::io_context::executor_type;
   using pool = asio::thread_pool::executor_type;
+  auto const ex = uncounted(given);
   if (auto const* p = ex.target<io>()) return new port_on<io>(*p, true);
   if (auto const* p = ex.target<pool>()) return new port_on<pool>(*p, false);
   if (auto const* p = ex.target<asio::strand<asio::any_io_executor>>())

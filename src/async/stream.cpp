@@ -159,14 +159,17 @@ class host_stream::queue : public std::enable_shared_from_this<queue> {
     }
     start_turn();
   }
+  // Who waits is told once this thread has let go of the exception.
   void run(detail::stream_item& item) {
+    std::exception_ptr e;
     try {
       if (item.mark.state() && item.mark.state()->engine_failure())
         std::rethrow_exception(item.mark.state()->engine_failure());
       item.run();
     } catch (...) {
-      fail(std::current_exception());
+      e = std::current_exception();
     }
+    if (e) fail(std::move(e));
   }
 
   boost::asio::any_io_executor const worker_;

@@ -195,8 +195,17 @@ void task_group::state::abandon() {
   if (last) complete();
 }
 
+namespace {
+
+asio::any_io_executor not_empty(asio::any_io_executor ex) {
+  if (!ex) throw error(errc::invalid_argument, "task_group: an empty executor cannot run children");
+  return ex;
+}
+
+}  // namespace
+
 task_group::task_group(asio::any_io_executor ex, std::source_location site)
-    : state_(new state(std::move(ex), site), false) {}
+    : state_(new state(not_empty(std::move(ex)), site), false) {}
 
 task_group::~task_group() { state_->abandon(); }
 

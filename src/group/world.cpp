@@ -95,6 +95,10 @@ work<process_group> make_group(world const& w, rank_group const& members,
   spec.members = members;
   spec.rank = *place;
   auto const home = detail::port_of(options.executor().value_or(core->executor));
+  if (!home)
+    return detail::failed_work<process_group>(
+        errc::invalid_argument, "make_group",
+        fmt::format("the executor given for group {} is empty", spec.name), site);
   spec.deadline = options.deadline();
   auto const joined = core->engine->join(spec, home, site);
   return detail::then(joined, [spec = std::move(spec), home, rt = core->rt,

@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <hocket/async/promise.hpp>
 #include <hocket/error.hpp>
 #include <hocket/group/detail/world_core.hpp>
@@ -53,9 +54,19 @@ host::identity identity_of(launch_options const& options) {
   return me;
 }
 
-// A Unix socket for this host; one of TCP where there are others.
+std::string variable(char const* name) {
+  char const* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// What HOCKET_HOST_LISTEN says. Else a Unix socket for this host, and one of TCP where there are
+// others.
 std::vector<io::address> listening_addresses(launch_options const& options) {
   std::vector<io::address> all;
+  if (auto const wanted = variable("HOCKET_HOST_LISTEN"); !wanted.empty()) {
+    all.push_back(io::address::parse(wanted));
+    return all;
+  }
   std::random_device random;
   all.push_back(io::address::parse(fmt::format("unix:@hocket-{}-{}-{:08x}{:08x}", ::getuid(),
                                                ::getpid(), random(), random())));
@@ -68,6 +79,16 @@ std::vector<io::address> listening_addresses(launch_options const& options) {
                             options.rank(), options.size(), options.local_size()));
   all.push_back(outward_address(options.master_host(), options.master_port()));
   return all;
+}
+
+// Equal for processes that may read one another's memory: no others with HOCKET_HOST_READ=off.
+std::string name_of_host() {
+  auto const reads = variable("HOCKET_HOST_READ");
+  if (reads == "off") return fmt::format("{}/{}", host::name_of_this_host(), ::getpid());
+  if (!reads.empty() && reads != "on")
+    throw error(errc::invalid_argument,
+                fmt::format("HOCKET_HOST_READ is '{}'; it may be on or off", reads));
+  return host::name_of_this_host();
 }
 
 world make_world(launch_options const& options, boost::asio::any_io_executor const& ex,
@@ -101,7 +122,7 @@ boost::asio::awaitable<world> join_host(boost::asio::any_io_executor ex, launch_
   }
 
   auto const addresses = listening_addresses(options);
-  auto const host = host::name_of_this_host();
+  auto const host = name_of_host();
   auto const engine =
       std::make_shared<host::host_engine>(rt, identity_of(options), addresses, host);
   auto const place = host::encode(engine->place());

@@ -34,5 +34,7 @@ class start_error : public error {
 extern command const run_command;
 extern command const topo_command;
 extern command const find_split_command;
+extern command const doctor_command;
+extern command const bench_command;
 
 }  // namespace hocket::tools

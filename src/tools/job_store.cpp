@@ -18,6 +18,7 @@ namespace {
 
 // The launcher has ranks to end: it does not wait for a thread that gets no time.
 constexpr std::chrono::milliseconds patience{200};
+constexpr std::chrono::milliseconds farewell{1000};
 
 }  // namespace
 
@@ -63,6 +64,11 @@ void job_store::report_death(int rank, std::string const& story) {
     log(log_level::warning,
         fmt::format("the death of rank {} is not in the store: {}", rank, e.what()));
   }
+}
+
+void job_store::drain() noexcept try {
+  serving_->server.drained(0, op_options().deadline(farewell)).get(2 * farewell);
+} catch (error const&) {
 }
 
 }  // namespace hocket::tools

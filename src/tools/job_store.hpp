@@ -26,6 +26,8 @@ class job_store {
   void start();
   /// Tells whoever watches that a rank's process has ended; returns when the store has it.
   void report_death(int rank, std::string const& story);
+  /// Waits for its clients to leave, for a moment at most.
+  void drain() noexcept;
 
  private:
   class serving;

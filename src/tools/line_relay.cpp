@@ -9,7 +9,8 @@
 
 namespace hocket::tools {
 
-line_relay::line_relay(std::size_t ranks, bool labelled) : sources_(ranks), labelled_(labelled) {}
+line_relay::line_relay(std::size_t ranks, bool labelled, std::size_t first)
+    : sources_(ranks), labelled_(labelled), first_(first) {}
 
 bool line_relay::wants(std::size_t rank) const {
   auto const& from = sources_[rank];
@@ -84,7 +85,7 @@ void line_relay::emit(std::size_t rank, std::string_view text) {
   if (!labelled_) {
     output_ += text;
   } else {
-    auto const label = fmt::format("[{}] ", rank);
+    auto const label = fmt::format("[{}] ", first_ + rank);
     for (std::size_t begin = 0; begin < text.size();) {
       auto const end = std::min(text.find('\n', begin), text.size() - 1);
       auto const line = text.substr(begin, end - begin + 1);

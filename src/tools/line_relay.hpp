@@ -21,7 +21,8 @@ class line_relay {
   static constexpr std::size_t line_bytes_max = std::size_t{64} << 10;
   static constexpr std::size_t output_bytes_max = std::size_t{256} << 10;
 
-  line_relay(std::size_t ranks, bool labelled);
+  /// The first of them is called `first` in labels.
+  line_relay(std::size_t ranks, bool labelled, std::size_t first = 0);
 
   /// Whether more should be read from the rank now.
   [[nodiscard]] bool wants(std::size_t rank) const;
@@ -54,6 +55,7 @@ class line_relay {
 
   std::vector<source> sources_;
   bool labelled_;
+  std::size_t first_;
   std::optional<std::size_t> owner_;
   std::optional<std::size_t> open_;  // whose unfinished line the output ends with
   std::string output_;

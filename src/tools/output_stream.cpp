@@ -16,8 +16,8 @@ constexpr int pieces_max = 64;
 
 }  // namespace
 
-output_stream::output_stream(int to, std::size_t ranks, bool labelled)
-    : to_(to), relay_(ranks, labelled), from_(ranks) {}
+output_stream::output_stream(int to, std::size_t ranks, bool labelled, std::size_t first)
+    : to_(to), relay_(ranks, labelled, first), from_(ranks) {}
 
 void output_stream::add(std::size_t rank, unique_fd from) { from_[rank] = std::move(from); }
 

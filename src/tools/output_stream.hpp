@@ -26,7 +26,7 @@ class output_stream {
   /// How long an unfinished long line may be silent while other ranks wait for it.
   static constexpr std::chrono::milliseconds silence_max{1000};
 
-  output_stream(int to, std::size_t ranks, bool labelled);
+  output_stream(int to, std::size_t ranks, bool labelled, std::size_t first);
 
   void add(std::size_t rank, unique_fd from);
   /// Sees every byte that is read.

@@ -15,16 +15,17 @@ namespace {
 std::vector<std::pair<std::string, std::string>> variables(rank_place const& place) {
   auto const rank = std::to_string(place.rank);
   auto const world = std::to_string(place.world);
+  int const here = place.world / place.nodes;
   return {{"RANK", rank},
-          {"LOCAL_RANK", rank},
+          {"LOCAL_RANK", std::to_string(place.rank % here)},
           {"ROLE_RANK", rank},
-          {"GROUP_RANK", "0"},
+          {"GROUP_RANK", std::to_string(place.rank / here)},
           {"WORLD_SIZE", world},
-          {"LOCAL_WORLD_SIZE", world},
+          {"LOCAL_WORLD_SIZE", std::to_string(here)},
           {"ROLE_WORLD_SIZE", world},
-          {"GROUP_WORLD_SIZE", "1"},
+          {"GROUP_WORLD_SIZE", std::to_string(place.nodes)},
           {"ROLE_NAME", "default"},
-          {"MASTER_ADDR", "127.0.0.1"},
+          {"MASTER_ADDR", place.host},
           {"MASTER_PORT", std::to_string(place.port)},
           {"TORCHELASTIC_RESTART_COUNT", "0"},
           {"TORCHELASTIC_MAX_RESTARTS", "0"},

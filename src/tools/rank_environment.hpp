@@ -9,13 +9,15 @@
 
 namespace hocket::tools {
 
-/// Where a rank stands in a job on one host.
+/// Where a rank stands in a job. Ranks are numbered node by node.
 struct rank_place {
   int rank = 0;
   int world = 1;
-  std::string job;         ///< random, of this job only
-  std::uint16_t port = 0;  ///< of the job's store on 127.0.0.1
-  int secret = -1;         ///< inherited descriptor of the job's secret
+  std::string job;                 ///< of this job only
+  std::uint16_t port = 0;          ///< of the job's store
+  int secret = -1;                 ///< inherited descriptor of the job's secret
+  std::string host = "127.0.0.1";  ///< of the job's store
+  int nodes = 1;                   ///< each with as many ranks
 };
 
 /// The environment of a rank as "NAME=value": what is inherited, with the variables that torchrun

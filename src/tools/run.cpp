@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
-// hocket run: starts the ranks of a job on this host.
+// hocket run: starts the ranks of a job on this host, or this host's ranks of a job on several.
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <hocket/error.hpp>
 #include <span>
@@ -23,6 +25,7 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr std::int64_t ranks_max = 4096;
+constexpr std::int64_t nodes_max = 4096;
 constexpr std::int64_t grace_default = 2;
 constexpr std::int64_t grace_max = 24 * 3600;
 
@@ -36,13 +39,21 @@ po::options_description options() {
       "put \"[rank] \" before every line; a terminal is always shown these labels");
   add("open-store", po::bool_switch(),
       "the store at MASTER_PORT also serves PyTorch's TCPStore clients, which prove nothing");
+  add("nnodes", po::value<std::int64_t>()->value_name("N"), "how many hosts; each runs a launcher");
+  add("node-rank", po::value<std::int64_t>()->value_name("R"), "which of them this is, from 0 on");
+  add("rdzv", po::value<std::string>()->value_name("HOST:PORT"),
+      "where the launcher of node 0 serves the job's store to all hosts");
+  add("secret-file", po::value<std::string>()->value_name("FILE"),
+      "32 bytes or 64 hexadecimal digits, the same on all hosts and readable by their owner only");
   return all;
 }
 
 std::string help() {
   std::ostringstream text;
   text
-      << "hocket run -n N [--grace SECONDS] [--label] [--open-store] -- PROGRAM [ARGUMENT...]\n\n"
+      << "hocket run -n N [--grace SECONDS] [--label] [--open-store]\n"
+         "           [--nnodes N --node-rank R --rdzv HOST:PORT --secret-file FILE]\n"
+         "           -- PROGRAM [ARGUMENT...]\n\n"
          "Starts PROGRAM N times on this host. What stands behind -- is PROGRAM's own.\n\n"
       << options()
       << "\nEach rank finds its place in the variables that torchrun sets (RANK, WORLD_SIZE,\n"
@@ -52,6 +63,11 @@ std::string help() {
          "job's random secret, which ranks inherit as an open file (HOCKET_SECRET_FD); nothing is\n"
          "encrypted. The store tells the other ranks when one ends. PyTorch's programs know no\n"
          "secret: start them with --open-store, and any local process can use the store.\n\n"
+         "On several hosts the same command runs on each, but for --node-rank; the ranks are "
+         "numbered\nnode by node, N on each. Ranks meet at --rdzv, whose port must be free on node "
+         "0 "
+         "and\nreachable from the others. A failure on one host ends the job on all; each launcher "
+         "has the\nstatus of the job, and waits for its end.\n\n"
          "Lines of different ranks do not mix; a line over 64 KiB is written in pieces, and if "
          "its\n"
          "rank pauses in it for a second, waiting lines of others follow on a new line. Rank 0\n"
@@ -77,7 +93,8 @@ std::string help() {
 void refuse_stray_program(std::span<std::string const> own) {
   for (std::size_t i = 0; i < own.size(); ++i) {
     auto const& arg = own[i];
-    if (arg == "-n" || arg == "--ranks" || arg == "--grace")
+    if (arg == "-n" || arg == "--ranks" || arg == "--grace" || arg == "--nnodes" ||
+        arg == "--node-rank" || arg == "--rdzv" || arg == "--secret-file")
       ++i;
     else if (!arg.starts_with('-'))
       throw error(errc::invalid_argument,
@@ -95,6 +112,39 @@ std::int64_t in_range(po::variables_map const& values, char const* name, char co
   return value;
 }
 
+// "[::1]:29500" as host and port.
+void read_address(std::string const& text, node_place& to) {
+  auto const colon = text.rfind(':');
+  std::uint16_t port = 0;
+  auto const* const end = text.data() + text.size();
+  if (colon == std::string::npos || colon == 0 ||
+      std::from_chars(text.data() + colon + 1, end, port).ptr != end || port == 0)
+    throw error(errc::invalid_argument,
+                fmt::format("--rdzv {} is not HOST:PORT, as in --rdzv node0:29500", text));
+  to.host = text.substr(0, colon);
+  if (to.host.starts_with('[') && to.host.ends_with(']'))
+    to.host = to.host.substr(1, to.host.size() - 2);
+  to.port = port;
+}
+
+node_place read_place(po::variables_map const& values) {
+  constexpr std::array names{"nnodes", "node-rank", "rdzv", "secret-file"};
+  auto const is_there = [&](char const* name) { return values.count(name) != 0; };
+  node_place place;
+  if (std::ranges::none_of(names, is_there)) return place;
+  for (auto const* const name : names)
+    if (!is_there(name))
+      throw error(errc::invalid_argument,
+                  fmt::format("--{} is missing: several hosts need --nnodes, --node-rank, --rdzv "
+                              "and --secret-file",
+                              name));
+  place.nodes = static_cast<int>(in_range(values, "nnodes", "--nnodes", 1, nodes_max));
+  place.node = static_cast<int>(in_range(values, "node-rank", "--node-rank", 0, place.nodes - 1));
+  read_address(values["rdzv"].as<std::string>(), place);
+  place.secret = launch_secret::from_file(values["secret-file"].as<std::string>());
+  return place;
+}
+
 run_options read(arguments const& args) {
   auto const bar = std::ranges::find(args, "--");
   refuse_stray_program({args.begin(), bar});
@@ -107,8 +157,9 @@ run_options read(arguments const& args) {
   if (bar == args.end() || bar + 1 == args.end())
     throw error(errc::invalid_argument,
                 "no program: it stands behind --, as in hocket run -n 4 -- ./program");
-  return {static_cast<int>(ranks), values["label"].as<bool>(), std::chrono::seconds(grace),
-          values["open-store"].as<bool>(), arguments(bar + 1, args.end())};
+  return {static_cast<int>(ranks),        values["label"].as<bool>(),
+          std::chrono::seconds(grace),    values["open-store"].as<bool>(),
+          arguments(bar + 1, args.end()), read_place(values)};
 }
 
 // Waits for the supervisor and forwards signals to it.

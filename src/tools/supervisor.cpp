@@ -15,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "rank_environment.hpp"
 
@@ -72,44 +73,79 @@ supervisor::supervisor(run_options const& options, process_state const& state, u
       launcher_(std::move(launcher)),
       signals_(state.open_signals()),
       last_errors_(static_cast<std::size_t>(options.ranks)),
-      output_(STDOUT_FILENO, last_errors_.size(), options.label || ::isatty(STDOUT_FILENO) == 1),
-      errors_(STDERR_FILENO, last_errors_.size(), options.label || ::isatty(STDERR_FILENO) == 1) {
+      output_(STDOUT_FILENO, last_errors_.size(), options.label || ::isatty(STDOUT_FILENO) == 1,
+              static_cast<std::size_t>(options.ranks * options.place.node)),
+      errors_(STDERR_FILENO, last_errors_.size(), options.label || ::isatty(STDERR_FILENO) == 1,
+              static_cast<std::size_t>(options.ranks * options.place.node)) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of the ranks come here, wherever they hide
   errors_.on_read(
       [this](std::size_t rank, std::string_view bytes) { last_errors_[rank].push(bytes); });
 }
 
-int supervisor::run() {
-  auto port = keep_port();
-  auto const secret = launch_secret::random();
-  unique_fd const inherited_secret(secret.to_descriptor());
+// The socket of the store, if this launcher serves it, and what its clients have to know.
+unique_fd supervisor::open_job(std::string& job, std::uint16_t& port, launch_secret& secret) {
+  auto const& place = options_.place;
+  if (place.port == 0) {
+    auto kept = keep_port();
+    job = random_job_id();
+    port = kept.number;
+    secret = launch_secret::random();
+    return std::move(kept.socket);
+  }
+  job = fmt::format("{}-nodes-at-{}-{}", place.nodes, place.host, place.port);
+  port = place.port;
+  secret = place.secret;
+  link_.emplace(place, options_.ranks, job);
+  return place.node == 0 ? unique_fd(listen_for_nodes(place)) : unique_fd();
+}
+
+void supervisor::start_ranks(std::string const& job, std::uint16_t port, int secret) {
   auto const null = null_device();
   auto const inherited = inherited_environment();
-  rank_place place{0, options_.ranks, random_job_id(), port.number, inherited_secret.get()};
-  store_.emplace(std::move(port.socket), secret, place.job, options_.open_store);
+  rank_place place{0, world(), job, port, secret, options_.place.host, options_.place.nodes};
+  for (std::size_t i = 0; i < last_errors_.size(); ++i) {
+    place.rank = world_rank(i);
+    bool const reads = place.rank == 0 && ::isatty(STDIN_FILENO) == 0;
+    auto started = start_rank(
+        {options_.program, rank_environment(inherited, place), reads ? STDIN_FILENO : null.get()},
+        state_);
+    output_.add(ranks_.size(), std::move(started.output));
+    errors_.add(ranks_.size(), std::move(started.errors));
+    ranks_.push_back(std::move(started));
+    ++running_;
+  }
+}
+
+int supervisor::run() {
+  std::string job;
+  std::uint16_t port = 0;
+  launch_secret secret;
+  auto listening = open_job(job, port, secret);
+  unique_fd const inherited_secret(secret.to_descriptor());
+  if (listening) store_.emplace(std::move(listening), secret, job, options_.open_store);
   try {
-    for (; place.rank < options_.ranks; ++place.rank) {
-      bool const reads = place.rank == 0 && ::isatty(STDIN_FILENO) == 0;
-      auto started = start_rank(
-          {options_.program, rank_environment(inherited, place), reads ? STDIN_FILENO : null.get()},
-          state_);
-      output_.add(ranks_.size(), std::move(started.output));
-      errors_.add(ranks_.size(), std::move(started.errors));
-      ranks_.push_back(std::move(started));
-      ++running_;
-    }
+    start_ranks(job, port, inherited_secret.get());
   } catch (...) {
     start_failure_ = std::current_exception();
     end_all(SIGTERM);
   }
-  store_->start();
+  if (store_) store_->start();
+  if (link_) link_->start();
+  if (start_failure_) report_own_failure("its ranks cannot be started");
   collect_ended();
   while (!is_finished()) wait();
-  return result();
+  auto const status = result();
+  if (link_) {
+    link_.reset();
+    if (store_) store_->drain();
+  }
+  return status;
 }
 
 bool supervisor::is_finished() const {
   if (has_children_) return false;
+  bool const is_well = verdict_.exit_status() == 0 && !start_failure_ && lost_output_ == 0;
+  if (link_ && !end_ && is_well && !launcher_is_gone_ && gave_up_on_ == 0) return false;
   return launcher_is_gone_ || gave_up_on_ != 0 || (output_.is_done() && errors_.is_done());
 }
 
@@ -126,6 +162,7 @@ void supervisor::wait() {
   waits_.clear();
   waits_.push_back({signals_.get(), POLLIN, 0});
   waits_.push_back({launcher_.get(), POLLIN, 0});
+  waits_.push_back({link_ && !end_ ? link_->wake_fd() : -1, POLLIN, 0});
   output_.watch_for(waits_);
   errors_.watch_for(waits_);
   if (::poll(waits_.data(), waits_.size(), poll_timeout()) < 0) {
@@ -133,7 +170,7 @@ void supervisor::wait() {
     throw_system(errno, "poll");
   }
   auto const per_stream = last_errors_.size() + 1;
-  auto const ready = std::span(waits_).subspan(2);
+  auto const ready = std::span(waits_).subspan(3);
   output_.serve(ready.first(per_stream));
   errors_.serve(ready.subspan(per_stream));
   notice_lost_output();
@@ -141,7 +178,9 @@ void supervisor::wait() {
     launcher_.reset();
     launcher_is_gone_ = true;
     end_all(SIGKILL);
+    report_own_failure("its launcher was killed");
   }
+  if (waits_[2].revents != 0) notice_end_of_job();
   if (waits_[0].revents != 0) take_signals();
   if (escalate_at_ && clock::now() >= *escalate_at_) escalate();
 }
@@ -206,13 +245,34 @@ void supervisor::collect_ended() {
 void supervisor::rank_ended(std::size_t rank, int wait_status) {
   auto& pid = ranks_[rank].pid;
   --running_;
-  if (ending_ == 0 && running_ != 0)
+  bool const is_first = ending_ == 0 && wait_status != 0;
+  if (ending_ == 0 && link_)
+    link_->report_death(world_rank(rank), describe_end(wait_status));
+  else if (ending_ == 0 && running_ != 0)
     store_->report_death(static_cast<int>(rank), describe_end(wait_status));
   if ((wait_status != 0 || running_ == 0) && (ending_ == 0 || ending_ == SIGINT)) end_all(SIGTERM);
   int status = 0;
   ::waitpid(pid, &status, 0);
-  verdict_.ended({static_cast<int>(rank), pid, status});
+  verdict_.ended({world_rank(rank), pid, status});
   pid = 0;
+  if (is_first)
+    report_own_failure(fmt::format("rank {} {}", world_rank(rank), describe_end(wait_status)));
+  if (running_ == 0 && link_ && verdict_.exit_status() == 0 && !start_failure_)
+    link_->report_done();
+}
+
+void supervisor::report_own_failure(std::string const& story) {
+  if (!link_ || end_ || std::exchange(has_reported_, true)) return;
+  int const status = verdict_.first_failure() ? verdict_.exit_status() : 1;
+  link_->report_failure(status, fmt::format("node {}: {}", options_.place.node, story));
+}
+
+// Another node has failed, or all are done, or the store is lost.
+void supervisor::notice_end_of_job() {
+  auto heard = link_->end();
+  if (!heard || end_) return;
+  end_ = std::move(heard);
+  if (end_->status != 0 && (ending_ == 0 || ending_ == SIGINT)) end_all(SIGTERM);
 }
 
 void supervisor::end_all(int signal) {
@@ -258,10 +318,16 @@ int supervisor::result() {
   if (start_failure_) std::rethrow_exception(start_failure_);
   if (launcher_is_gone_) return 128 + SIGKILL;
   if (gave_up_on_ != 0) return 128 + gave_up_on_;
+  if (end_ && end_->status != 0 && !has_reported_) {
+    say(fmt::format("hocket: {}: the job was ended\n", end_->story));
+    return end_->status;
+  }
+  if (verdict_.exit_status() != 0) report_own_failure("its ranks were ended");
   if (lost_output_ != 0) throw_system(lost_output_, "the output of the ranks cannot be written");
   if (auto const& first = verdict_.first_failure())
-    say(failure_report(*first, options_.ranks, options_.program,
-                       last_errors_[static_cast<std::size_t>(first->rank)].lines()));
+    say(failure_report(
+        *first, world(), options_.program,
+        last_errors_[static_cast<std::size_t>(first->rank - world_rank(0))].lines()));
   return verdict_.exit_status();
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "job_store.hpp"
+#include "node_link.hpp"
 #include "output_stream.hpp"
 #include "rank_process.hpp"
 #include "verdict.hpp"
@@ -17,11 +18,12 @@
 namespace hocket::tools {
 
 struct run_options {
-  int ranks = 1;
+  int ranks = 1;                     ///< on this host
   bool label = false;                ///< label lines even if no terminal shows them
   std::chrono::seconds grace{2};     ///< from SIGTERM to SIGKILL
   bool open_store = false;           ///< the store serves plain TCPStore clients, too
   std::vector<std::string> program;  ///< with its arguments
+  node_place place;                  ///< among the launchers of other hosts
 };
 
 /// Starts the ranks of one job, relays what they write, forwards signals, and ends every process
@@ -50,6 +52,14 @@ class supervisor {
   void escalate();
   void notice_lost_output();
   void sweep();
+  [[nodiscard]] unique_fd open_job(std::string& job, std::uint16_t& port, launch_secret& secret);
+  void start_ranks(std::string const& job, std::uint16_t port, int secret);
+  void notice_end_of_job();
+  void report_own_failure(std::string const& story);
+  [[nodiscard]] int world() const { return options_.ranks * options_.place.nodes; }
+  [[nodiscard]] int world_rank(std::size_t rank) const {
+    return options_.ranks * options_.place.node + static_cast<int>(rank);
+  }
   [[nodiscard]] bool is_finished() const;
   [[nodiscard]] int poll_timeout() const;
   [[nodiscard]] int result();
@@ -66,6 +76,9 @@ class supervisor {
   std::vector<pollfd> waits_;
   verdict verdict_;
   std::optional<job_store> store_;
+  std::optional<node_link> link_;  // of several nodes only
+  std::optional<job_end> end_;     // as all nodes hear it
+  bool has_reported_ = false;
   std::exception_ptr start_failure_;
   int running_ = 0;
   bool has_children_ = true;

@@ -9,7 +9,8 @@ namespace hocket {
 
 /// Ends all waits of one operation, present and future, through any copy of its handle, with
 /// `operation_aborted`; after the result it has no effect. The operation itself goes on: this rank
-/// still takes part, buffers stay held. Any thread, any time; keeps no result and no buffer alive.
+/// still takes part, buffers stay held. Only a receive that no message has met yet is withdrawn;
+/// the message goes to the next. Any thread, any time; keeps no result and no buffer alive.
 class canceller {
  public:
   canceller() noexcept = default;

@@ -82,6 +82,7 @@ class host_stream final : public stream {
     promise<T> p(home(), site);
     auto handle = p.get_work();
     enqueue([p = std::move(p), f = std::forward<F>(f)]() mutable {
+      std::exception_ptr e;
       try {
         if constexpr (std::is_void_v<T>) {
           f();
@@ -90,8 +91,9 @@ class host_stream final : public stream {
           p.set(f());
         }
       } catch (...) {
-        p.fail(std::current_exception());
+        e = std::current_exception();
       }
+      if (e) p.fail(std::move(e));  // once this thread has let go of it
     });
     return handle;
   }

@@ -19,7 +19,8 @@ namespace hocket {
 /// Threads: any.
 class task_group {
  public:
-  /// `ex` is where children run, unless they bring their own executor.
+  /// `ex` is where children run, unless they bring their own executor. Throws
+  /// `errc::invalid_argument` if it is empty.
   explicit task_group(boost::asio::any_io_executor ex,
                       std::source_location site = std::source_location::current());
   /// With children alive: cancels them and returns at once; they end later, on their executors, and

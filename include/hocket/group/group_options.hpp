@@ -27,7 +27,9 @@ class group_options {
     name_ = std::move(n);
     return *this;
   }
-  /// Where handlers without an executor of their own run. Default: the world's executor.
+  /// Where handlers without an executor of their own run; never empty. Default: the world's
+  /// executor. Of a strand it is the context behind it: a handler that needs the strand is bound to
+  /// it, as the coroutines that were spawned on it are.
   group_options& executor(boost::asio::any_io_executor ex) {
     executor_ = std::move(ex);
     return *this;

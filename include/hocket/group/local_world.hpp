@@ -46,7 +46,9 @@ class local_world_options {
 /// `errc::peer_lost`, naming the rank and the exception's text.
 class local_world {
  public:
-  /// `n` ranks whose handlers run on `executor`. Throws errc::invalid_argument unless n >= 1.
+  /// `n` ranks whose programs run on `executor`, and their handlers that have none of their own; of
+  /// a strand, the latter run on the context behind it. Throws errc::invalid_argument unless
+  /// n >= 1, and for an empty executor.
   local_world(boost::asio::any_io_executor executor, int n,
               local_world_options const& options = local_world_options());
   ~local_world();

@@ -168,7 +168,10 @@ class process_group {
   /// operation owns the tensor, a dropped handle only means that nobody looks.
   work<> send(tensor t, member to, op_options const& options = {},
               std::source_location site = std::source_location::current()) const;
-  /// Into `out`, which must have the message's dtype and number of elements.
+  /// Into `out`, which must have the message's dtype and number of elements. Until a message has
+  /// met it, a canceller, a stop token or a deadline withdraws it. An Asio slot ends one wait only,
+  /// and dropping the handle nothing: it still takes its message, so a receive that races a timer
+  /// (`||`) is given a deadline instead, or its handle is kept and awaited again.
   [[nodiscard]] work<> recv(tensor out, source from, op_options const& options = {},
                             std::source_location site = std::source_location::current()) const;
   /// Dtype and shape travel with the message.

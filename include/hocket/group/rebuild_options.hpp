@@ -20,6 +20,7 @@ class rebuild_options {
     return *this;
   }
 
+  /// From this member's call.
   [[nodiscard]] clock::duration deadline() const noexcept { return deadline_; }
 
  private:

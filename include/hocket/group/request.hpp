@@ -62,7 +62,7 @@ struct request {
   std::shared_ptr<detail::channel_core> of;
   /// What it takes of the channel's window until it is released.
   detail::window_place in_window;
-  bool revokes_on_expiry = false;
+  bool revokes_on_expiry = false;  ///< a missed deadline ends the group for all
 
   // -- for the engine
   /// Set: a call of another process, as it was announced here. Then `in`, or bytes and attachments,
@@ -92,7 +92,9 @@ struct request {
   /// Of the tensors that an object holds.
   std::vector<read_lease> attachment_reads;
 
+  /// Whether another process made the call.
   [[nodiscard]] bool is_remote() const noexcept { return remote != nullptr; }
+  /// Whether a deadline counts from the first sign of a peer.
   [[nodiscard]] bool awaits_arrival() const noexcept {
     return arrival_limit != clock::duration::max();
   }

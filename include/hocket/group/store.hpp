@@ -26,8 +26,11 @@ namespace hocket {
 /// Threads: any may call. A pending call is outstanding work of the store's executor.
 class store {
  public:
+  /// @{
+  /// Short names for what calls take.
   using key_list = std::vector<std::string>;
   using site = std::source_location;
+  /// @}
 
   virtual ~store() = default;
 

@@ -15,6 +15,7 @@ namespace hocket {
 /// `dead_rank_key(rank)` the story, and under `death_key(n)`, n = 0, 1, 2 ... in the order of the
 /// deaths, the rank, a space and the story.
 [[nodiscard]] std::string dead_rank_key(int rank);
+/// See `dead_rank_key`.
 [[nodiscard]] std::string death_key(int n);
 
 /// Hears of the deaths of ranks, also of those before it began, from the job's launcher.
@@ -23,8 +24,10 @@ namespace hocket {
 /// or the store is gone. The callback runs on that executor.
 class death_watch {
  public:
+  /// Gets the rank and the story.
   using callback = std::function<void(int rank, std::string_view story)>;
 
+  /// Begins to listen at once.
   death_watch(std::shared_ptr<store> const& s, callback heard);
   /// The callback is not called any more once the executor has run what this posts.
   ~death_watch();

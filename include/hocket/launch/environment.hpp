@@ -33,18 +33,22 @@ class launch_options {
   /// The same, of other variables; only the secret is read from where they say.
   [[nodiscard]] static launch_options from_environment(lookup const& variable);
 
+  /// This process's place in the world, from 0.
   launch_options& rank(int r) {
     rank_ = r;
     return *this;
   }
+  /// How many ranks the world has.
   launch_options& size(int n) {
     size_ = n;
     return *this;
   }
+  /// This process's place among the ranks of its host.
   launch_options& local_rank(int r) {
     local_rank_ = r;
     return *this;
   }
+  /// How many ranks this host has.
   launch_options& local_size(int n) {
     local_size_ = n;
     return *this;
@@ -60,6 +64,7 @@ class launch_options {
     agent_store_ = yes;
     return *this;
   }
+  /// Told from other jobs at the same address by this name.
   launch_options& job(std::string id) {
     job_ = std::move(id);
     return *this;
@@ -70,10 +75,12 @@ class launch_options {
     epoch_ = e;
     return *this;
   }
+  /// What the ranks of the job know and nobody else. Default: none.
   launch_options& secret(launch_secret const& s) {
     secret_ = s;
     return *this;
   }
+  /// Who moves the bytes.
   launch_options& engine(engine_choice e) {
     engine_ = e;
     return *this;
@@ -84,6 +91,8 @@ class launch_options {
     return *this;
   }
 
+  /// @{
+  /// What was set, else the default.
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   /// The place among the ranks of this host. Where a launcher does not say, each rank counts as
@@ -101,6 +110,8 @@ class launch_options {
 
   /// `errc::invalid_argument` with the numbers if they contradict each other.
   void check() const;
+  /// @}
+
 
  private:
   int rank_ = 0;

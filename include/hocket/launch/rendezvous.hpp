@@ -18,12 +18,14 @@ namespace hocket {
 class rendezvous {
  public:
   rendezvous() noexcept = default;
+  /// Of a store, and of the server if this rank hosts it.
   explicit rendezvous(std::shared_ptr<hocket::store> s,
                       std::shared_ptr<store_server> host = nullptr) noexcept
       : store_(std::move(s)), server_(std::move(host)) {}
 
   /// Null for a world of one, which meets nobody and opens no port.
   [[nodiscard]] std::shared_ptr<hocket::store> const& store() const noexcept { return store_; }
+  /// Whether this rank serves the store.
   [[nodiscard]] bool is_host() const noexcept { return server_ != nullptr; }
 
   /// Leaves the store: its pending calls end with `errc::group_closed`. The host waits, until the

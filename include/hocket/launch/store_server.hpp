@@ -66,6 +66,8 @@ class store_server_options {
     return *this;
   }
 
+  /// @{
+  /// What was set, else the default.
   [[nodiscard]] launch_secret const& secret() const noexcept { return secret_; }
   [[nodiscard]] std::string const& job() const noexcept { return job_; }
   [[nodiscard]] std::optional<std::uint64_t> const& epoch() const noexcept { return epoch_; }
@@ -76,6 +78,8 @@ class store_server_options {
   }
   [[nodiscard]] std::size_t connections_max() const noexcept { return connections_max_; }
   [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
+  /// @}
+
 
  private:
   launch_secret secret_;

@@ -32,14 +32,17 @@ class tcp_store_options {
     unix_name_ = std::move(name);
     return *this;
   }
+  /// The job's secret, which client and server prove to each other. Default: none.
   tcp_store_options& secret(launch_secret const& s) {
     secret_ = s;
     return *this;
   }
+  /// A server of another job refuses.
   tcp_store_options& job(std::string id) {
     job_ = std::move(id);
     return *this;
   }
+  /// A server of another epoch refuses.
   tcp_store_options& epoch(std::uint64_t e) {
     epoch_ = e;
     return *this;
@@ -65,6 +68,8 @@ class tcp_store_options {
     return *this;
   }
 
+  /// @{
+  /// What was set, else the default.
   [[nodiscard]] std::string const& host() const noexcept { return host_; }
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::string const& unix_name() const noexcept { return unix_name_; }
@@ -75,6 +80,8 @@ class tcp_store_options {
   [[nodiscard]] bool plain() const noexcept { return plain_; }
   [[nodiscard]] clock::duration timeout() const noexcept { return timeout_; }
   [[nodiscard]] std::optional<runtime_handle> const& runtime() const noexcept { return runtime_; }
+  /// @}
+
 
  private:
   std::string host_ = "127.0.0.1";

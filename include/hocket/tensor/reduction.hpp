@@ -44,10 +44,14 @@ inline constexpr int reduction_count = 9;
 /// A reduction, and this rank's factor where it takes one: what a call is given.
 class reduce_by {
  public:
+  /// Without a factor.
   constexpr reduce_by(reduction how) noexcept : how_(how) {}  // NOLINT: a reduction says enough
+  /// This rank's elements count `factor` times; used by a premultiplied sum only.
   constexpr reduce_by(reduction how, double factor) noexcept : how_(how), factor_(factor) {}
 
+  /// Which reduction.
   [[nodiscard]] constexpr reduction how() const noexcept { return how_; }
+  /// Of this rank's elements; 1 unless one was given.
   [[nodiscard]] constexpr double factor() const noexcept { return factor_; }
 
  private:

@@ -141,8 +141,8 @@ std::size_t bytes_of(std::span<tensor const> gifts) {
   return bytes;
 }
 
-announcement::announcement(request& r, bool is_marked)
-    : call_(r), is_marked_(is_marked), source_(r.in) {
+announcement::announcement(request& r, bool is_marked, bool in_slices)
+    : call_(r), is_marked_(is_marked), in_slices_(in_slices), source_(r.in) {
   if (is_marked) return;
   if (r.print.kind == op_kind::all_to_all && same_place(r.in, r.out)) source_ = r.in.clone();
 }
@@ -158,8 +158,9 @@ bool announcement::gives(int to) const noexcept {
       return is_root && call_.in.defined();
     case op_kind::scatter_objects:
       return is_root;
-    case op_kind::gather:
     case op_kind::reduce:
+      return to == root || in_slices_;
+    case op_kind::gather:
     case op_kind::gather_objects:
       return to == root;
     case op_kind::barrier:

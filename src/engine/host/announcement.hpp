@@ -17,8 +17,8 @@ namespace hocket::host {
 class announcement {
  public:
   /// Of a call that has its number. Until its mark has come its buffers are not looked at:
-  /// `is_marked`.
-  explicit announcement(request& r, bool is_marked = false);
+  /// `is_marked`. `in_slices`: each member gets all, to reduce a slice of it.
+  explicit announcement(request& r, bool is_marked = false, bool in_slices = false);
 
   /// What the call gives to a member: tensors in one piece each, none for nothing.
   [[nodiscard]] std::vector<tensor> gifts(int to) const;
@@ -43,6 +43,7 @@ class announcement {
 
   request const& call_;
   bool const is_marked_;
+  bool const in_slices_;
   tensor source_;  // the input, safe from what is written to the output
 };
 

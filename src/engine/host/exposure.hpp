@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <hocket/async/detail/op_base.hpp>
 #include <hocket/tensor/tensor.hpp>
 #include <span>
@@ -21,6 +22,22 @@ class arrival {
   ~arrival() = default;
 };
 
+/// What a taker says once it reads a call's buffers no more.
+struct note {
+  std::uint64_t exposure = 0;  ///< what can be fetched from it in turn; 0: nothing
+  std::uint64_t address = 0;   ///< where that lies in its memory
+  detail::failure why;         ///< set: there will be nothing
+};
+
+/// Hears each taker's note, under no lock, on the thread that drives the fabric.
+class note_listener {
+ public:
+  virtual void noted(int from, note const& what) noexcept = 0;
+
+ protected:
+  ~note_listener() = default;
+};
+
 /// The buffers of one call that other processes may fetch from until each of them has said that it
 /// needs them no more. All calls under the fabric's lock.
 class exposure {
@@ -33,12 +50,16 @@ class exposure {
       if (l.taker == taker && item < l.items.size()) return l.items[item];
     return {};
   }
-  /// The taker needs nothing more.
-  void release(int taker) {
-    std::erase_if(lots_, [taker](lot const& l) { return l.taker == taker; });
+  /// The taker needs nothing more. False: it needed nothing.
+  bool release(int taker) {
+    return std::erase_if(lots_, [taker](lot const& l) { return l.taker == taker; }) > 0;
   }
   [[nodiscard]] bool is_drained() const noexcept { return lots_.empty(); }
 
+  /// Whether somebody will listen to what its takers say.
+  bool has_notes = false;
+  note_listener* listener = nullptr;         ///< once it listens
+  std::vector<std::pair<int, note>> notes;  ///< until then
   arrival* then = nullptr;  ///< hears when it is drained
   /// What a taker found wrong with what it was given.
   detail::failure complaint;

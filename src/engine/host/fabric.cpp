@@ -39,9 +39,10 @@ failure lost_failure(int peer, std::string const& why) {
 // more of it before it has all.
 class parcel_out final : public shipment {
  public:
-  parcel_out(frame_head const& h, tensor from) : from_(std::move(from)) {
+  parcel_out(frame_head const& h, tensor from, std::size_t start, std::size_t bytes)
+      : from_(std::move(from)) {
     head = h;
-    left = {from_.const_bytes(), from_.nbytes()};
+    left = {from_.const_bytes() + start, bytes};
   }
   void done() noexcept override {}
 
@@ -234,6 +235,8 @@ void fabric::link_ended(out_link& link, boost::system::error_code why) noexcept 
   if (link.is_over() && link.is_open() && self.is_calling(link.peer)) return;
   auto const story = link.fault().empty() ? why.message() : link.fault();
   if (!link.is_over()) self.poller_->remove(link, [] {});
+  // What a peer said before it left is read first: the end of its own connection follows that.
+  if (link.fault().empty() && self.is_calling(link.peer)) return;
   self.lose_locked(link.peer, story);
 }
 
@@ -322,7 +325,16 @@ void fabric::release_locked(std::uint64_t id, int taker, failure complaint) {
   auto const at = exposures_.find(id);
   if (at == exposures_.end() || at->second->is_drained()) return;
   exposure& e = *at->second;
-  e.release(taker);
+  if (e.release(taker) && e.has_notes) {
+    note n;
+    auto const gone = lost_.find(taker);
+    n.why = gone != lost_.end() ? lost_failure(taker, gone->second)
+            : complaint.exception
+                ? complaint
+                : make_failure(make_error_code(errc::peer_failed),
+                               fmt::format("rank {} has not taken part", taker));
+    take_note(id, taker, std::move(n));
+  }
   if (complaint.exception && !e.complaint.exception) e.complaint = std::move(complaint);
   if (!e.is_drained() || e.then == nullptr) return;
   auto& r = inbox_.add();
@@ -368,6 +380,7 @@ void fabric::push(wanted const& want) {
   l.head.address = want.exposure;
   l.head.sequence = want.item;
   l.head.bytes = want.bytes;
+  l.head.handle = want.offset;
   peer& p = peer_at(want.peer);
   p.link.send(std::move(l));
   if (p.link.is_open()) poller_->kick(p.link);
@@ -415,7 +428,8 @@ void fabric::serve(int to, frame_head const& head) {
   if (at != exposures_.end())
     item = at->second->item_for(to, static_cast<std::size_t>(head.sequence));
   peer& p = peer_at(to);
-  if (!item.defined() || item.nbytes() == 0 || item.nbytes() != head.bytes) {
+  if (!item.defined() || head.bytes == 0 || head.handle > item.nbytes() ||
+      head.bytes > item.nbytes() - head.handle) {
     letter l;
     l.head.kind = frame_kind::refuse;
     l.head.tag = head.tag;
@@ -426,7 +440,8 @@ void fabric::serve(int to, frame_head const& head) {
     h.kind = frame_kind::data;
     h.tag = head.tag;
     h.address = 0;
-    p.link.send(std::make_unique<parcel_out>(h, std::move(item)));
+    p.link.send(std::make_unique<parcel_out>(h, std::move(item),
+                                             static_cast<std::size_t>(head.handle), head.bytes));
   }
   if (p.link.is_open()) poller_->kick(p.link);
 }
@@ -445,6 +460,17 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
             make_error_code(static_cast<errc>(head.code)),
             std::string(reinterpret_cast<char const*>(extra.data()), extra.size()));
       return release_locked(head.address, from.peer(), std::move(complaint));
+    }
+    case frame_kind::ready: {
+      note n;
+      n.exposure = head.handle;
+      n.address = head.tag;
+      if (head.flags != 0)
+        n.why = make_failure(
+            make_error_code(errc::peer_failed),
+            fmt::format("rank {} has failed: {}", from.peer(),
+                        std::string(reinterpret_cast<char const*>(extra.data()), extra.size())));
+      return take_note(head.address, from.peer(), std::move(n));
     }
     case frame_kind::refuse:
       if (head.flags == 1) {
@@ -519,10 +545,22 @@ bool fabric::progress() noexcept {
   for (auto& what : handling_.items()) handle(what);
   more |= !handling_.empty();
   handling_.clear();
+  chore* next = nullptr;
+  {
+    std::lock_guard const lock(mutex_);
+    if (!chores_.empty()) {
+      next = chores_.front();
+      chores_.pop_front();
+    }
+  }
+  if (next != nullptr) {
+    more = true;
+    if (next->step()) take_up(*next);
+  }
   reading r;
   {
     std::lock_guard const lock(mutex_);
-    if (readings_.empty()) return more || !inbox_.empty();
+    if (readings_.empty()) return more || !inbox_.empty() || !chores_.empty();
     r = readings_.front();
     readings_.erase(readings_.begin());
   }
@@ -536,6 +574,7 @@ bool fabric::progress() noexcept {
 void fabric::handle(received& what) noexcept {
   try {
     if (what.then != nullptr) return what.then->came(what.failure);
+    if (what.listener != nullptr) return what.listener->noted(what.from, what.said);
     std::vector<std::shared_ptr<mailbox>> boxes;
     {
       std::lock_guard const lock(mutex_);

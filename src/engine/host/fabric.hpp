@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <hocket/async/runtime.hpp>
 #include <map>
@@ -39,10 +40,21 @@ struct wanted {
   int peer = -1;
   std::uint64_t exposure = 0;
   std::uint32_t item = 0;
+  std::uint64_t offset = 0;   ///< of the first byte, in the item
   std::uint64_t address = 0;  ///< in the peer's memory
   std::byte* to = nullptr;
   std::size_t bytes = 0;
   arrival* then = nullptr;
+};
+
+/// Work that is done in turns by whoever drives the fabric.
+class chore {
+ public:
+  /// A bounded turn; true: there is more. False: the fabric has forgotten it.
+  virtual bool step() noexcept = 0;
+
+ protected:
+  ~chore() = default;
 };
 
 /// What all groups of one process share: the connections to its peers, and what is under way on
@@ -72,6 +84,11 @@ class fabric final : public progress_source,
   void post(int peer, letter l);
   /// Ends with `want.then->came`, perhaps before it returns.
   void fetch(wanted const& want) noexcept;
+  /// Whether the peer's memory can be read, as far as is known.
+  [[nodiscard]] bool can_read(int peer);
+  /// Reads it at once; false: it cannot be read. Throws what else keeps the bytes away.
+  [[nodiscard]] bool read_now(int peer, std::uint64_t address, std::byte* to, std::size_t bytes);
+  void take_up(chore& c) noexcept;
   /// Offers buffers; 0 if there are none.
   [[nodiscard]] std::uint64_t expose(std::unique_ptr<exposure> e);
   /// True if nobody needs the buffers any more, with a taker's complaint in `f`; else `then` hears.
@@ -81,6 +98,9 @@ class fabric final : public progress_source,
 
   /// The buffers of an exposure are offered to nobody any more.
   void conceal(std::uint64_t id);
+  /// All notes of takers go to `l` from now on, those that have come already, too. The exposure
+  /// must have been offered with `has_notes`.
+  void listen(std::uint64_t id, note_listener& l);
 
   void enlist(std::uint64_t group, std::shared_ptr<mailbox> at);
   void delist(std::uint64_t group) noexcept;
@@ -125,6 +145,7 @@ class fabric final : public progress_source,
   void lose_locked(int rank, std::string const& why);
   void serve(int peer, frame_head const& head);
   void release_locked(std::uint64_t id, int taker, detail::failure complaint);
+  void take_note(std::uint64_t id, int taker, note n);
   void push(wanted const& want);
   bool read_some(reading& r) noexcept;
   void handle(received& what) noexcept;
@@ -150,6 +171,7 @@ class fabric final : public progress_source,
   std::unordered_map<std::uint64_t, std::unique_ptr<exposure>> exposures_;
   std::unordered_map<std::uint64_t, std::shared_ptr<mailbox>> groups_;
   std::vector<reading> readings_;
+  std::deque<chore*> chores_;
   inbox inbox_, handling_;
   std::uint64_t next_id_ = 1;
   bool stopping_ = false;

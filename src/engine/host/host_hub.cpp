@@ -13,6 +13,7 @@
 #include "engine/matching/meeting.hpp"
 #include "engine/matching/movement.hpp"
 #include "exchange.hpp"
+#include "slice_exchange.hpp"
 #include "wire.hpp"
 
 namespace hocket::host {
@@ -26,7 +27,12 @@ class host_hub::carrier final : public matching::carrier {
   explicit carrier(std::shared_ptr<fabric> f) : fabric_(std::move(f)) {}
   runtime_handle const& rt() const noexcept override { return fabric_->rt(); }
   void carry(matching::hub& at, matching::meeting& m) noexcept override {
-    carry_collective(self(at), m);
+    auto const h = self(at);
+    request const& own = *m.parts[static_cast<std::size_t>(h->place())];
+    if (goes_in_slices(own.print, h->spec_.members.size())) return carry_in_slices(h, m);
+    if (own.print.kind == op_kind::reduce_scatter && own.exposure != 0 && reduces_one_piece(own))
+      return carry_part(h, m);
+    carry_collective(h, m);
   }
   void carry(matching::hub& at, request& send, request& recv) noexcept override {
     if (send.is_remote()) return carry_message(self(at), send, recv);
@@ -107,8 +113,8 @@ struct host_hub::offer {
 };
 
 host_hub::offer host_hub::make_offer(request& r) const {
-  announcement const a(r);
   int const n = spec_.members.size();
+  announcement const a(r, false, goes_in_slices(r.print, n));
   bool const is_message = is_send(r.print.kind);
   offer o;
   o.gifts.resize(static_cast<std::size_t>(n));
@@ -122,6 +128,7 @@ host_hub::offer host_hub::make_offer(request& r) const {
   o.is_inline = fits_inline(largest, is_message ? 1 : n - 1);
   if (o.is_inline) return o;
   o.shown = std::make_unique<exposure>();
+  o.shown->has_notes = goes_in_slices(r.print, n);
   for (int to = 0; to < n; ++to)
     if (auto const& g = o.gifts[static_cast<std::size_t>(to)]; !g.empty())
       o.shown->add(world_rank_of(to), g);
@@ -363,7 +370,24 @@ void host_hub::leave_own(errc code, std::string const& reason) noexcept {
 
 void host_hub::release_gift(remote_call& from) noexcept {
   if (from.is_here || from.gives.empty() || is_send(from.asked.print.kind)) return;
-  fabric_->post(from.world_rank, fetched(from.exposure));
+  release(from.world_rank, from.exposure);
+}
+
+void host_hub::release(int world_rank_number, std::uint64_t exposure) {
+  auto l = notice(frame_kind::fetched, id_, place(), "");
+  l.head.address = exposure;
+  fabric_->post(world_rank_number, std::move(l));
+}
+
+void host_hub::tell_ready(int world_rank_number, std::uint64_t exposure, note const& what) {
+  std::string story;
+  if (what.why.exception) story = matching::what_of(what.why.exception);
+  auto l = notice(frame_kind::ready, id_, place(), story);
+  l.head.address = exposure;
+  l.head.handle = what.exposure;
+  l.head.tag = what.address;
+  l.head.flags = what.why.exception ? 1 : 0;
+  fabric_->post(world_rank_number, std::move(l));
 }
 
 void host_hub::message_ended(request& send, failure const& f) noexcept {

@@ -45,6 +45,11 @@ class host_hub final : public matching::hub, public mailbox {
   // -- for exchanges
   /// Everything that the call gives has been fetched, or will not be.
   void release_gift(remote_call& from) noexcept;
+  /// This rank reads no more of a member's exposure.
+  void release(int world_rank, std::uint64_t exposure);
+  /// The same, of an exposure whose owner waits for this rank's note.
+  void tell_ready(int world_rank, std::uint64_t exposure, note const& what);
+  [[nodiscard]] int place_of(int world_rank) const { return place_of_world(world_rank); }
   /// A message from another process has ended here: its sender is told.
   void message_ended(request& send, detail::failure const& f) noexcept;
   void buffers_ready(request& r, std::exception_ptr const& e) noexcept override;

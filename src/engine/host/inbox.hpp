@@ -21,6 +21,8 @@ struct received {
   frame_head head;
   std::vector<std::byte> body;   ///< extra, then payload
   arrival* then = nullptr;       ///< set: a transfer has ended, with `failure`
+  note_listener* listener = nullptr;  ///< set: what a taker says, in `said`
+  note said;
   bool is_loss = false;          ///< the peer is gone: `why`
   detail::failure failure;
   std::string why;
@@ -34,6 +36,7 @@ class inbox {
     received& r = items_[used_++];
     r.body.clear();
     r.then = nullptr;
+    r.listener = nullptr;
     r.is_loss = false;
     r.failure = {};
     return r;

@@ -57,7 +57,7 @@ class local_world::ranks {
     auto const home = detail::port_of(executor_);
     if (!home)
       throw error(errc::invalid_argument,
-                  "a local_world needs an executor of an execution context, not of the system");
+                  "a local_world needs an executor, the one given is empty");
     fabric_ = std::make_shared<local::fabric>(rt, n);
     auto const j = std::make_shared<local::joiner>(fabric_, n);
     std::vector<work<std::shared_ptr<endpoint>>> joined;

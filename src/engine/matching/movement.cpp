@@ -174,6 +174,8 @@ void fill(request& to, std::span<request* const> parts) {
     case op_kind::scatter:
       return scatter_to(to, *parts[root]);
     case op_kind::reduce:
+      if (to.rank == print.root) reduce_whole(parts);
+      return;
     case op_kind::all_reduce:
       return reduce_whole(parts);
     case op_kind::reduce_scatter:

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/require.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -119,6 +121,18 @@ TEST_CASE("an operation on a strand is delivered on its context, its handlers on
   p.set(6);
   ctx.run();
   CHECK(right);
+}
+
+TEST_CASE("a context first met through an executor that counts as its work still runs out of it") {
+  asio::io_context ctx;
+  auto w = make_ready_work<int>(nullptr, 5);
+  int got = 0;
+  w.async_wait(asio::bind_executor(
+      asio::require(ctx.get_executor(), asio::execution::outstanding_work.tracked),
+      [&](error_code, int v) { got = v; }));
+  ctx.run_for(long_enough);
+  CHECK(got == 5);
+  CHECK(ctx.stopped());
 }
 
 TEST_CASE("handlers of any size and type are stored") {

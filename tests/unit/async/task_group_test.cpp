@@ -193,3 +193,7 @@ TEST_CASE("children on a pool run and are cancelled on strands of their own") {
     CHECK(sum <= 8);
   }
 }
+
+TEST_CASE("a group without an executor is refused") {
+  CHECK_THROWS_AS(task_group(asio::any_io_executor()), error);
+}

@@ -114,3 +114,12 @@ TEST_CASE("a world of no ranks is refused") {
   asio::io_context ctx;
   CHECK_THROWS_AS(local_world(ctx.get_executor(), 0), error);
 }
+TEST_CASE("an empty executor is refused, for a world and for a group") {
+  CHECK_THROWS_AS(local_world(asio::any_io_executor(), 2), error);
+  asio::io_context ctx;
+  local_world ranks(ctx.get_executor(), 1);
+  auto const w =
+      make_group(ranks[0], rank_group::of(0), group_options().executor(asio::any_io_executor()));
+  REQUIRE(w.ready());
+  CHECK_THROWS_WITH_AS(w.get(std::chrono::seconds(1)), doctest::Contains("is empty"), error);
+}

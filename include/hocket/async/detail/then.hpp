@@ -33,6 +33,7 @@ class then_state final : public value_state<B>, public continuation {
   void settle_from_source() noexcept {
     auto const source = source_;
     if (source->failed()) return this->finish(source->why());
+    failure f;
     try {
       if constexpr (std::is_void_v<B>) {
         function_(source->take());
@@ -40,9 +41,9 @@ class then_state final : public value_state<B>, public continuation {
         this->store(function_(source->take()));
       }
     } catch (...) {
-      return this->finish(failure_from(std::current_exception()));
+      f = failure_from(std::current_exception());
     }
-    this->finish();
+    this->finish(std::move(f));  // once this thread has let go of the exception
   }
   // The source is kept as long as this op: its description (info) points into it.
   op_ptr<A> source_;
