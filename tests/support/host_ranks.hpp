@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <hocket/group/process_group.hpp>
 #include <hocket/group/world.hpp>
 #include <hocket/launch/join.hpp>
 #include <mutex>
@@ -28,7 +29,10 @@ namespace hocket::test {
 using rank_program = std::function<boost::asio::awaitable<void>(world)>;
 
 /// Longer than any program of a test takes; one that takes longer hangs.
-inline constexpr auto host_program_max = std::chrono::seconds(100);
+inline constexpr auto host_program_max = std::chrono::seconds(40);
+
+/// What hangs in a world's group says so after this time.
+inline constexpr auto host_call_max = std::chrono::seconds(20);
 
 /// Ranks of the host engine that share this process: each has sockets and an engine of its own, and
 /// they see each other as ranks of other processes do.
@@ -73,6 +77,7 @@ class host_ranks {
                                           rank_program rank_main) {
     auto joining = join(ex, options);
     auto w = co_await std::move(joining);
+    w.group().set_deadline(host_call_max);
     auto program = rank_main(std::move(w));
     co_await std::move(program);
   }

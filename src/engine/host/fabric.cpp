@@ -250,6 +250,7 @@ void fabric::lose(int rank, std::string const& why) {
 
 void fabric::lose_locked(int rank, std::string const& why) {
   if (stopping_ || !lost_.emplace(rank, why).second) return;
+  log(log_level::debug, fmt::format("rank {} has lost rank {}: {}", me_.rank, rank, why));
   if (auto const at = peers_.find(rank); at != peers_.end()) {
     peer& p = *at->second;
     p.calling.reset();

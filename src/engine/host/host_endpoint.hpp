@@ -15,7 +15,9 @@ namespace hocket::host {
 /// This rank's end of a group of processes.
 class host_endpoint final : public endpoint {
  public:
-  explicit host_endpoint(std::shared_ptr<host_hub> h) : hub_(std::move(h)) {}
+  /// `engine` lives as long as this does.
+  host_endpoint(std::shared_ptr<host_hub> h, std::shared_ptr<void> engine)
+      : engine_(std::move(engine)), hub_(std::move(h)) {}
   ~host_endpoint() override { leave(errc::group_closed, "its endpoint was dropped"); }
 
   std::string const& label() const noexcept override { return hub_->label(); }
@@ -33,6 +35,7 @@ class host_endpoint final : public endpoint {
   }
 
  private:
+  std::shared_ptr<void> const engine_;
   std::shared_ptr<host_hub> const hub_;
   std::atomic<bool> left_{false};
 };

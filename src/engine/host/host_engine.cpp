@@ -31,7 +31,7 @@ void host_engine::start(std::shared_ptr<directory> where) {
 
 work<std::shared_ptr<endpoint>> host_engine::join(group_spec spec, detail::port_ptr home,
                                                   std::source_location site) {
-  return joiner_->join(spec, std::move(home), site);
+  return joiner_->join(spec, std::move(home), site, weak_from_this());
 }
 
 std::string name_of_this_host() {

@@ -14,7 +14,7 @@
 namespace hocket::host {
 
 /// The engine of a rank that has a process of its own.
-class host_engine final : public engine {
+class host_engine final : public engine, public std::enable_shared_from_this<host_engine> {
  public:
   /// Listens at once; peers are called when they are needed.
   host_engine(runtime_handle rt, identity me, std::vector<io::address> const& listen_at,

@@ -57,6 +57,7 @@ struct host_joiner::making {
   handle mine;                           // this rank's, while it waits
   std::optional<group_spec> spec;
   std::shared_ptr<host_hub> hub;
+  std::weak_ptr<void> engine;
 };
 
 // What is done once the lock is released.
@@ -64,13 +65,18 @@ struct host_joiner::outcome {
   handle told;
   failure why;
   std::shared_ptr<host_hub> admitted;
+  std::weak_ptr<void> engine;
   std::vector<std::pair<int, letter>> letters;
 
   void carry_out(fabric& f) {
     for (auto& [to, l] : letters) f.post(to, std::move(l));
     if (!told) return;
-    if (admitted) {
-      told->store(std::make_shared<host_endpoint>(std::move(admitted)));
+    auto alive = engine.lock();
+    if (admitted && !alive) {
+      told->finish(make_failure(make_error_code(errc::group_closed),
+                                to_string(told->info()) + ": the world has been dropped"));
+    } else if (admitted) {
+      told->store(std::make_shared<host_endpoint>(std::move(admitted), std::move(alive)));
       told->finish();
     } else {
       told->finish(std::move(why));
@@ -82,7 +88,8 @@ host_joiner::host_joiner(std::shared_ptr<fabric> f) : fabric_(std::move(f)) {}
 host_joiner::~host_joiner() = default;
 
 work<std::shared_ptr<endpoint>> host_joiner::join(group_spec const& spec, detail::port_ptr home,
-                                                  std::source_location site) {
+                                                  std::source_location site,
+                                                  std::weak_ptr<void> engine) {
   auto const name = fmt::format("{}@{}", spec.name, spec.epoch);
   outcome o;
   handle op;
@@ -96,6 +103,7 @@ work<std::shared_ptr<endpoint>> host_joiner::join(group_spec const& spec, detail
     making& m = open_[id];
     m.mine = op;
     m.spec = spec;
+    m.engine = std::move(engine);
     m.hub = std::make_shared<host_hub>(fabric_, spec, id);
     fabric_->enlist(id, m.hub);
     letter l;
@@ -167,6 +175,7 @@ void host_joiner::judge(std::uint64_t id, making& m, outcome& o) {
   if (!all) return;
   o.told = std::move(m.mine);
   o.admitted = std::move(m.hub);
+  o.engine = std::move(m.engine);
   open_.erase(id);
 }
 

@@ -32,8 +32,9 @@ class host_joiner final : public mailbox, public std::enable_shared_from_this<ho
   explicit host_joiner(std::shared_ptr<fabric> f);
   ~host_joiner() override;
 
+  /// What `engine` holds lives as long as the endpoint does.
   work<std::shared_ptr<endpoint>> join(group_spec const& spec, detail::port_ptr home,
-                                       std::source_location site);
+                                       std::source_location site, std::weak_ptr<void> engine);
   void receive(int from, frame_head const& head, std::span<std::byte const> extra,
                std::span<std::byte const> payload) override;
   void lost(int world_rank, std::string const& why) override;
