@@ -68,8 +68,8 @@ std::vector<io::address> listening_addresses(launch_options const& options) {
     return all;
   }
   std::random_device random;
-  all.push_back(io::address::parse(fmt::format("unix:@hocket-{}-{}-{:08x}{:08x}", ::getuid(),
-                                               ::getpid(), random(), random())));
+  all.push_back(io::address::parse(
+      fmt::format("unix:@hocket-{}-{}-{:08x}{:08x}", ::getuid(), ::getpid(), random(), random())));
   if (options.local_size() == options.size()) return all;
   if (options.master_host().empty())
     throw error(errc::invalid_argument,
@@ -108,9 +108,10 @@ boost::asio::awaitable<world> join_host(boost::asio::any_io_executor ex, launch_
   auto meeting = open_store(ex, options, limit.options());
   auto const rendezvous = co_await std::move(meeting);
   // None: a world of one, which meets nobody.
-  auto const store = rendezvous.store() ? make_prefixed_store(rendezvous.store(),
-                                                              fmt::format("hocket/{}/", options.epoch()))
-                                        : nullptr;
+  auto const store =
+      rendezvous.store()
+          ? make_prefixed_store(rendezvous.store(), fmt::format("hocket/{}/", options.epoch()))
+          : nullptr;
 
   if (store) {
     auto counted = store->add(fmt::format("rank/{}", options.rank()), 1, limit.options());
@@ -154,10 +155,11 @@ work<world> join(boost::asio::any_io_executor const& ex, launch_options const& o
     if (!home)
       throw error(errc::invalid_argument, "join needs an executor of an execution context");
     if (options.engine() == engine_choice::local && options.size() > 1)
-      throw error(errc::invalid_argument,
-                  fmt::format("HOCKET_ENGINE=local hosts all ranks in one process, but this is rank "
-                              "{} of {} processes",
-                              options.rank(), options.size()));
+      throw error(
+          errc::invalid_argument,
+          fmt::format("HOCKET_ENGINE=local hosts all ranks in one process, but this is rank "
+                      "{} of {} processes",
+                      options.rank(), options.size()));
     if (options.size() == 1 && options.engine() != engine_choice::host)
       return make_ready_work(home, local_world(ex, 1)[0]);
   } catch (error const& e) {

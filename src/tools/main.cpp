@@ -25,10 +25,8 @@ using hocket::tools::command;
 constexpr int failure_status = 2;
 
 constexpr std::array<command const*, 5> commands{
-    &hocket::tools::run_command,
-    &hocket::tools::topo_command,
-    &hocket::tools::find_split_command,
-    &hocket::tools::doctor_command,
+    &hocket::tools::run_command,        &hocket::tools::topo_command,
+    &hocket::tools::find_split_command, &hocket::tools::doctor_command,
     &hocket::tools::bench_command,
 };
 

@@ -27,10 +27,10 @@ struct object_type;
 /// What is known of a call that another process made, for messages.
 struct remote_part {
   remote_part() = default;
-  bool has_tensor = false;                ///< whether dtype and shape say something
+  bool has_tensor = false;                  ///< whether dtype and shape say something
   hocket::dtype dtype = hocket::dtype::u8;  ///< of the tensor that the call names
-  hocket::shape shape;                    ///< the same
-  std::string site;                       ///< "server.cpp:88"
+  hocket::shape shape;                      ///< the same
+  std::string site;                         ///< "server.cpp:88"
 };
 
 /// One rank's part in one operation, from the call until the engine has let go of it.

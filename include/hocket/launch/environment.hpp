@@ -112,7 +112,6 @@ class launch_options {
   void check() const;
   /// @}
 
-
  private:
   int rank_ = 0;
   int size_ = 1;

@@ -15,11 +15,12 @@ namespace hocket {
 /// Done when all ranks have come.
 ///
 /// A world of one is of the `local` engine unless `host` is asked for, and opens no port. Else the
-/// `host` engine: Unix sockets and the memory of the peer between processes of one host, TCP between
-/// hosts. Connections are authenticated with the job's secret, if there is one, and not encrypted.
+/// `host` engine: Unix sockets and the memory of the peer between processes of one host, TCP
+/// between hosts. Connections are authenticated with the job's secret, if there is one, and not
+/// encrypted.
 ///
-/// The deadline is that of the call, else `launch_options::timeout`, for all of it together; past it
-/// `errc::timed_out` names the ranks that have not come. Bad or duplicate ranks are
+/// The deadline is that of the call, else `launch_options::timeout`, for all of it together; past
+/// it `errc::timed_out` names the ranks that have not come. Bad or duplicate ranks are
 /// `errc::invalid_argument` or `errc::mismatch`, a peer that dies meanwhile `errc::peer_lost`.
 /// The world leaves all its groups when its last handle is dropped: what is queued still goes out,
 /// for at most 500 ms. The executor's context must outlive it.

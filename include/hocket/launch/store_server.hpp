@@ -80,7 +80,6 @@ class store_server_options {
   [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
   /// @}
 
-
  private:
   launch_secret secret_;
   std::string job_;

@@ -82,7 +82,6 @@ class tcp_store_options {
   [[nodiscard]] std::optional<runtime_handle> const& runtime() const noexcept { return runtime_; }
   /// @}
 
-
  private:
   std::string host_ = "127.0.0.1";
   std::uint16_t port_ = 0;

@@ -47,7 +47,8 @@ void take_shape(byte_reader& from, dtype& type, shape& s) {
   std::int64_t count = 1;
   for (int i = 0; i < dims; ++i) {
     auto const extent = from.take<std::int64_t>();
-    if (extent < 0 || (extent > 0 && count > std::numeric_limits<std::int64_t>::max() / 64 / extent))
+    if (extent < 0 ||
+        (extent > 0 && count > std::numeric_limits<std::int64_t>::max() / 64 / extent))
       throw error(errc::corrupt, fmt::format("a dimension of {}", extent));
     count *= std::max<std::int64_t>(extent, 1);
     s.append(extent);

@@ -233,8 +233,8 @@ class collective_exchange final : public exchange {
         auto const expected = size(to, from, false);
         if (sent == expected || sent < 0 || expected < 0) continue;
         return fail(make_failure(make_error_code(errc::mismatch),
-                                 fmt::format("rank {} sends {} to rank {}, which expects {}",
-                                             from, sent, to, expected)));
+                                 fmt::format("rank {} sends {} to rank {}, which expects {}", from,
+                                             sent, to, expected)));
       }
   }
   void finished(failure const& f) noexcept override {
@@ -264,10 +264,9 @@ class message_exchange final : public exchange {
  private:
   void finished(failure const& f) noexcept override {
     std::unique_ptr<message_exchange> const self(this);
-    auto const outcome = f.exception ? matching::failure_of(recv_, f.exception)
-                                     : matching::outcome_of(recv_, [this] {
-                                         matching::transfer(send_, recv_);
-                                       });
+    auto const outcome =
+        f.exception ? matching::failure_of(recv_, f.exception)
+                    : matching::outcome_of(recv_, [this] { matching::transfer(send_, recv_); });
     recv_.complete(outcome);
     hub_->message_ended(send_, outcome);
   }

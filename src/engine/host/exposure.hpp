@@ -58,9 +58,9 @@ class exposure {
 
   /// Whether somebody will listen to what its takers say.
   bool has_notes = false;
-  note_listener* listener = nullptr;         ///< once it listens
+  note_listener* listener = nullptr;        ///< once it listens
   std::vector<std::pair<int, note>> notes;  ///< until then
-  arrival* then = nullptr;  ///< hears when it is drained
+  arrival* then = nullptr;                  ///< hears when it is drained
   /// What a taker found wrong with what it was given.
   detail::failure complaint;
 

@@ -63,7 +63,9 @@ bool may_read_memory() {
 
 fabric::fabric(runtime_handle rt, identity me, std::vector<io::address> const& listen_at,
                std::string host)
-    : me_(std::move(me)), runtime_(std::move(rt)), host_(std::move(host)),
+    : me_(std::move(me)),
+      runtime_(std::move(rt)),
+      host_(std::move(host)),
       reads_memory_(may_read_memory()),
       poller_(io::make_poller()) {
   for (auto const& a : listen_at)
@@ -128,8 +130,8 @@ void fabric::greeted(in_link& from) {
     if (link != &from && link->peer() == from.peer())
       throw error(errc::corrupt, fmt::format("rank {} calls a second time", from.peer()));
   if (auto const gone = lost_.find(from.peer()); gone != lost_.end())
-    throw error(errc::peer_lost, fmt::format("rank {} comes back, but is lost: {}", from.peer(),
-                                             gone->second));
+    throw error(errc::peer_lost,
+                fmt::format("rank {} comes back, but is lost: {}", from.peer(), gone->second));
 }
 
 void fabric::ended(in_link& from, std::string const& why) {
@@ -335,11 +337,10 @@ void fabric::release_locked(std::uint64_t id, int taker, failure complaint) {
   if (e.release(taker) && e.has_notes) {
     note n;
     auto const gone = lost_.find(taker);
-    n.why = gone != lost_.end() ? lost_failure(taker, gone->second)
-            : complaint.exception
-                ? complaint
-                : make_failure(make_error_code(errc::peer_failed),
-                               fmt::format("rank {} has not taken part", taker));
+    n.why = gone != lost_.end()   ? lost_failure(taker, gone->second)
+            : complaint.exception ? complaint
+                                  : make_failure(make_error_code(errc::peer_failed),
+                                                 fmt::format("rank {} has not taken part", taker));
     take_note(id, taker, std::move(n));
   }
   if (complaint.exception && !e.complaint.exception) e.complaint = std::move(complaint);
@@ -415,10 +416,10 @@ bool fabric::read_some(reading& r) noexcept {
   }
   if (code) {
     bool const gone = code == boost::system::errc::no_such_process;
-    auto const f = make_failure(
-        gone ? make_error_code(errc::peer_lost) : code,
-        fmt::format("{} bytes of rank {}, process {}, could not be read: {}", r.what.bytes,
-                    r.what.peer, process, code.message()));
+    auto const f =
+        make_failure(gone ? make_error_code(errc::peer_lost) : code,
+                     fmt::format("{} bytes of rank {}, process {}, could not be read: {}",
+                                 r.what.bytes, r.what.peer, process, code.message()));
     r.what.then->came(f);
     return false;
   }
@@ -463,9 +464,9 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
     case frame_kind::fetched: {
       failure complaint;
       if (head.code != 0)
-        complaint = make_failure(
-            make_error_code(static_cast<errc>(head.code)),
-            std::string(reinterpret_cast<char const*>(extra.data()), extra.size()));
+        complaint =
+            make_failure(make_error_code(static_cast<errc>(head.code)),
+                         std::string(reinterpret_cast<char const*>(extra.data()), extra.size()));
       return release_locked(head.address, from.peer(), std::move(complaint));
     }
     case frame_kind::ready: {
@@ -485,9 +486,9 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
         if (at == landings_.end() || at->second.peer != from.peer()) return;
         auto& r = inbox_.add();
         r.then = at->second.then;
-        r.failure = make_failure(
-            make_error_code(errc::peer_failed),
-            fmt::format("rank {} no longer has what it announced", from.peer()));
+        r.failure =
+            make_failure(make_error_code(errc::peer_failed),
+                         fmt::format("rank {} no longer has what it announced", from.peer()));
         landings_.erase(at);
         return;
       }
@@ -505,7 +506,8 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
 std::byte* fabric::landing(in_link& from, frame_head const& head) {
   auto const at = landings_.find(head.tag);
   if (at == landings_.end() || at->second.peer != from.peer())
-    throw error(errc::corrupt, fmt::format("data of a transfer {} that is not under way", head.tag));
+    throw error(errc::corrupt,
+                fmt::format("data of a transfer {} that is not under way", head.tag));
   if (head.payload_bytes == 0 || head.payload_bytes > at->second.left)
     throw error(errc::corrupt, fmt::format("{} bytes of data where {} are left to come",
                                            head.payload_bytes, at->second.left));

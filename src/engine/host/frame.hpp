@@ -12,20 +12,20 @@ namespace hocket::host {
 /// What one process tells another. Every frame is a head, `extra_bytes` of description and
 /// `payload_bytes` of data. Little-endian, as all machines that this engine runs on.
 enum class frame_kind : std::uint8_t {
-  call,      ///< a rank calls an operation; extra: shapes, site; payload: what is small enough
-  failed,    ///< the same, but the rank cannot take part; extra: the story
-  fetch,     ///< asks for bytes that a call has exposed
-  data,      ///< some of them
-  fetched,   ///< the sender of this frame needs the exposed buffers of a call no more
-  ready,     ///< the rank's slice of a result can be fetched
-  outcome,   ///< how a message ended at its receiver; extra: the story of a failure
-  gave_up,   ///< the rank does not wait at a monitored barrier any more
-  join,      ///< a rank joins a group; extra: name and members
-  refuse,    ///< a rank cannot join a group; extra: the story
+  call,     ///< a rank calls an operation; extra: shapes, site; payload: what is small enough
+  failed,   ///< the same, but the rank cannot take part; extra: the story
+  fetch,    ///< asks for bytes that a call has exposed
+  data,     ///< some of them
+  fetched,  ///< the sender of this frame needs the exposed buffers of a call no more
+  ready,    ///< the rank's slice of a result can be fetched
+  outcome,  ///< how a message ended at its receiver; extra: the story of a failure
+  gave_up,  ///< the rank does not wait at a monitored barrier any more
+  join,     ///< a rank joins a group; extra: name and members
+  refuse,   ///< a rank cannot join a group; extra: the story
   close_channel,
-  leave,     ///< extra: why
-  revoke,    ///< extra: why
-  mark,      ///< the mark that a call waited for has come: what it gives, as of a call; or failed
+  leave,   ///< extra: why
+  revoke,  ///< extra: why
+  mark,    ///< the mark that a call waited for has come: what it gives, as of a call; or failed
 };
 
 struct frame_head {
@@ -55,13 +55,14 @@ struct frame_head {
   std::uint32_t payload_bytes = 0;
   std::uint32_t extra_bytes = 0;
 };
-static_assert(sizeof(frame_head) == frame_head::wire_bytes && std::is_trivially_copyable_v<frame_head>);
+static_assert(sizeof(frame_head) == frame_head::wire_bytes &&
+              std::is_trivially_copyable_v<frame_head>);
 
 namespace frame_flags {
 inline constexpr std::uint32_t has_shape = 1;
 inline constexpr std::uint32_t takes_any_shape = 2;
-inline constexpr std::uint32_t gives = 4;      ///< the rank gives something in this call
-inline constexpr std::uint32_t is_inline = 8;  ///< and the payload is all of it
+inline constexpr std::uint32_t gives = 4;       ///< the rank gives something in this call
+inline constexpr std::uint32_t is_inline = 8;   ///< and the payload is all of it
 inline constexpr std::uint32_t is_marked = 16;  ///< what it gives is said by a `mark` that follows
 }  // namespace frame_flags
 

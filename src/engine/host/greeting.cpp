@@ -33,19 +33,22 @@ void caller_greeting::receive(std::string_view bytes, std::string& out) {
         break;
       case verdict::other_job:
         throw error(errc::mismatch, fmt::format("the process at the address of rank {} belongs to "
-                                                "another job than \"{}\"", peer_, me_.job));
+                                                "another job than \"{}\"",
+                                                peer_, me_.job));
       case verdict::other_epoch:
-        throw error(errc::mismatch, fmt::format("rank {} is in epoch {} of the job, this rank in {}",
-                                                peer_, c.epoch, me_.epoch));
+        throw error(errc::mismatch,
+                    fmt::format("rank {} is in epoch {} of the job, this rank in {}", peer_,
+                                c.epoch, me_.epoch));
       case verdict::other_rank:
         throw error(errc::mismatch,
                     fmt::format("the process at the address of rank {} is another rank", peer_));
     }
     auto const theirs = handshake::prove(handshake::side::answerer, me_.secret, hello_, c.random);
     if (!handshake::is_equal(theirs, handshake::view(c.mine)))
-      throw error(errc::mismatch,
-                  fmt::format("the process at the address of rank {} does not know the job's secret",
-                              peer_));
+      throw error(
+          errc::mismatch,
+          fmt::format("the process at the address of rank {} does not know the job's secret",
+                      peer_));
     out += handshake::view(handshake::prove(handshake::side::caller, me_.secret, hello_, c.random));
     proved_ = true;
   }
@@ -69,7 +72,7 @@ std::string answerer_greeting::receive(std::string_view bytes, std::string& out)
     bool const for_me = h.purpose == handshake::role::peer &&
                         h.to == static_cast<std::uint32_t>(me_.rank) &&
                         h.from < static_cast<std::uint32_t>(me_.size) && h.from != h.to;
-    c.answer = h.job != me_.job        ? verdict::other_job
+    c.answer = h.job != me_.job       ? verdict::other_job
                : h.epoch != me_.epoch ? verdict::other_epoch
                : !for_me              ? verdict::other_rank
                                       : verdict::accepted;
@@ -78,15 +81,16 @@ std::string answerer_greeting::receive(std::string_view bytes, std::string& out)
     out += encode(c);
     if (c.answer != verdict::accepted)
       throw error(errc::mismatch, fmt::format("a process of job \"{}\", epoch {}, calls as rank {} "
-                                              "for rank {}", h.job, h.epoch, h.from, h.to));
+                                              "for rank {}",
+                                              h.job, h.epoch, h.from, h.to));
     peer_ = static_cast<int>(h.from);
     challenged_ = true;
   }
   if (came_.size() < handshake::proof_bytes) return {};
   if (!handshake::is_equal(expected_, std::string_view(came_).substr(0, handshake::proof_bytes)))
-    throw error(errc::mismatch,
-                fmt::format("a process that calls itself rank {} does not know the job's secret",
-                            peer_));
+    throw error(
+        errc::mismatch,
+        fmt::format("a process that calls itself rank {} does not know the job's secret", peer_));
   out += static_cast<char>(handshake::welcome);
   done_ = true;
   return came_.substr(handshake::proof_bytes);

@@ -163,8 +163,9 @@ void host_hub::tell_members(request& r, bool is_marked) {
   std::vector<std::pair<int, letter>> letters;
   for (int to = 0; to < n; ++to)
     if (to != place())
-      letters.emplace_back(world_rank_of(to), a.letter_for(id_, o.gifts[static_cast<std::size_t>(to)],
-                                                           o.is_inline, 0, handle));
+      letters.emplace_back(
+          world_rank_of(to),
+          a.letter_for(id_, o.gifts[static_cast<std::size_t>(to)], o.is_inline, 0, handle));
   if (is_marked) {
     std::lock_guard const lock(marks_mutex_);
     own_marked_.emplace(&r, handle);
@@ -437,9 +438,8 @@ void host_hub::take_call(int who, frame_head const& head, std::span<std::byte co
   r.peer = place();
   if (is_recv(r.print.kind)) throw error(errc::corrupt, "a receive is not announced");
   if (!is_send(r.print.kind) && !can_meet(r))
-    throw error(errc::corrupt,
-                fmt::format("{} #{} of channel {} is announced twice or too early",
-                            name_of(r.print.kind), r.sequence, r.channel));
+    throw error(errc::corrupt, fmt::format("{} #{} of channel {} is announced twice or too early",
+                                           name_of(r.print.kind), r.sequence, r.channel));
   if (!r.buffers_ready) {
     std::lock_guard const lock(marks_mutex_);
     if (!marked_.try_emplace({who, head.handle}, c).second)
@@ -461,8 +461,8 @@ void host_hub::take_mark(int who, frame_head const& head, std::span<std::byte co
     marked_.erase(at);
   }
   if (head.code != 0) {
-    auto const f = make_failure(make_error_code(code_of_wire(head.code)),
-                                byte_reader(extra).take_text());
+    auto const f =
+        make_failure(make_error_code(code_of_wire(head.code)), byte_reader(extra).take_text());
     return buffers_ready(c->asked, f.exception);
   }
   auto told = read_mark(head, extra, payload);
@@ -523,8 +523,7 @@ void host_hub::leave(int rank, errc code, std::string const& reason) noexcept {
 
 void host_hub::lost(int world_rank_number, std::string const& why) {
   int const who = place_of_world(world_rank_number);
-  if (who >= 0)
-    leave(who, errc::peer_lost, fmt::format("its process is gone: {}", why));
+  if (who >= 0) leave(who, errc::peer_lost, fmt::format("its process is gone: {}", why));
 }
 
 }  // namespace hocket::host

@@ -136,9 +136,9 @@ void host_joiner::receive(int from, frame_head const& head, std::span<std::byte 
     making& m = open_[head.group];
     if (head.kind == frame_kind::refuse) {
       if (!m.refused.exception)
-        m.refused = make_failure(
-            make_error_code(static_cast<errc>(head.code)),
-            std::string(reinterpret_cast<char const*>(extra.data()), extra.size()));
+        m.refused =
+            make_failure(make_error_code(static_cast<errc>(head.code)),
+                         std::string(reinterpret_cast<char const*>(extra.data()), extra.size()));
     } else {
       byte_reader in(extra);
       static_cast<void>(in.take_text());
@@ -160,11 +160,11 @@ void host_joiner::judge(std::uint64_t id, making& m, outcome& o) {
                 matching::what_of(m.refused.exception), false, id, o);
   for (auto const& [who, list] : m.said)
     if (list != ranks)
-      return fail(m, errc::mismatch,
-                  fmt::format("members disagree on group {}: rank {} says [{}], rank {} [{}]",
-                              m.spec->name, fabric_->me().rank, fmt::join(ranks, ","), who,
-                              fmt::join(list, ",")),
-                  true, id, o);
+      return fail(
+          m, errc::mismatch,
+          fmt::format("members disagree on group {}: rank {} says [{}], rank {} [{}]", m.spec->name,
+                      fabric_->me().rank, fmt::join(ranks, ","), who, fmt::join(list, ",")),
+          true, id, o);
   for (int const r : ranks)
     if (auto const gone = lost_.find(r); gone != lost_.end() && !m.said.contains(r))
       return fail(m, errc::peer_lost,

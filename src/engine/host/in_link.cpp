@@ -26,8 +26,7 @@ std::span<iovec const> in_link::to_write() noexcept {
 }
 
 void in_link::greet() {
-  auto const rest =
-      greeting_.receive({reinterpret_cast<char const*>(buffer_.data()), end_}, say_);
+  auto const rest = greeting_.receive({reinterpret_cast<char const*>(buffer_.data()), end_}, say_);
   begin_ = end_ = 0;
   if (!say_.empty()) sink_.speaks(*this);
   if (!greeting_.is_done()) return;
@@ -88,8 +87,8 @@ bool in_link::take_frame() {
     fail(fault);
     return false;
   }
-  auto const body = std::size_t{head.extra_bytes} +
-                    (head.kind == frame_kind::data ? 0 : head.payload_bytes);
+  auto const body =
+      std::size_t{head.extra_bytes} + (head.kind == frame_kind::data ? 0 : head.payload_bytes);
   if (there < sizeof head + body) {
     if (sizeof head + body > buffer_.size()) buffer_.resize(sizeof head + body);
     return false;

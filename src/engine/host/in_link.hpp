@@ -65,8 +65,8 @@ class in_link final : public io::byte_stream {
   std::vector<std::byte> buffer_;
   std::size_t begin_ = 0;  // of what is in the buffer and not consumed
   std::size_t end_ = 0;
-  frame_head data_{};            // the data frame under way
-  std::size_t data_left_ = 0;    // of its bytes
+  frame_head data_{};          // the data frame under way
+  std::size_t data_left_ = 0;  // of its bytes
   std::byte* data_to_ = nullptr;
   bool over_ = false;
   std::array<iovec, 2> pieces_{};

@@ -19,11 +19,11 @@ namespace hocket::host {
 struct received {
   int from = -1;
   frame_head head;
-  std::vector<std::byte> body;   ///< extra, then payload
-  arrival* then = nullptr;       ///< set: a transfer has ended, with `failure`
+  std::vector<std::byte> body;        ///< extra, then payload
+  arrival* then = nullptr;            ///< set: a transfer has ended, with `failure`
   note_listener* listener = nullptr;  ///< set: what a taker says, in `said`
   note said;
-  bool is_loss = false;          ///< the peer is gone: `why`
+  bool is_loss = false;  ///< the peer is gone: `why`
   detail::failure failure;
   std::string why;
 };

@@ -32,7 +32,7 @@ class remote_call final : public detail::op_state<void> {
 
   request asked;
   remote_part part;
-  std::vector<given> gives;    ///< bytes of an object first, then its tensors; empty: nothing
+  std::vector<given> gives;  ///< bytes of an object first, then its tensors; empty: nothing
   /// Of an exchange: the sizes of the parts for each member, and of those expected from each.
   std::vector<std::int64_t> sends, expects;
   bool is_here = false;        ///< they came with the call: `asked` holds them

@@ -18,7 +18,7 @@ class byte_writer {
  public:
   explicit byte_writer(std::vector<std::byte>& to) noexcept : to_(to) {}
   template <class T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   void put(T const& value) {
     put_bytes({reinterpret_cast<std::byte const*>(&value), sizeof value});
   }
@@ -41,7 +41,7 @@ class byte_reader {
  public:
   explicit byte_reader(std::span<std::byte const> from) noexcept : left_(from) {}
   template <class T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T take() {
     T value{};
     auto const bytes = take_bytes(sizeof value);

@@ -19,7 +19,8 @@ class collective final : public job, public detail::pooled {
   explicit collective(meeting& m) : meeting_(&m) {}
   void run() noexcept override {
     std::unique_ptr<collective> const self(this);
-    auto const f = matching::outcome_of(*meeting_->parts.front(), [this] { matching::transfer(meeting_->parts); });
+    auto const f = matching::outcome_of(*meeting_->parts.front(),
+                                        [this] { matching::transfer(meeting_->parts); });
     meeting_->finish(f);
   }
 

@@ -7,8 +7,8 @@
 #include <hocket/async/detail/op_state.hpp>
 #include <utility>
 
-#include "local_hub.hpp"
 #include "local_endpoint.hpp"
+#include "local_hub.hpp"
 
 namespace hocket::local {
 

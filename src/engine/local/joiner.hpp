@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "fabric.hpp"
 #include "engine/matching/roster.hpp"
+#include "fabric.hpp"
 
 namespace hocket::local {
 

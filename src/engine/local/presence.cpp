@@ -41,7 +41,8 @@ void presence::leave(std::shared_ptr<local_hub> const& h, int place, errc code,
   h->leave(place, code, reason);
 }
 
-bool presence::leaves_later(std::shared_ptr<local_hub> const& h, int place, std::string const& reason) {
+bool presence::leaves_later(std::shared_ptr<local_hub> const& h, int place,
+                            std::string const& reason) {
   std::lock_guard const lock(mutex_);
   if (programs_ == 0) return false;
   leaving_.push_back({h, place, reason});

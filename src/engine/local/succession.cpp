@@ -8,8 +8,8 @@
 #include <hocket/error.hpp>
 #include <utility>
 
-#include "local_hub.hpp"
 #include "local_endpoint.hpp"
+#include "local_hub.hpp"
 
 namespace hocket::local {
 

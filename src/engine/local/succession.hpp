@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "alarm.hpp"
-#include "fabric.hpp"
 #include "engine/matching/roster.hpp"
+#include "fabric.hpp"
 
 namespace hocket::local {
 

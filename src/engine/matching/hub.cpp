@@ -60,9 +60,9 @@ detail::failure hub::reason_against(request const& r) const {
   if (!revoked_.empty())
     return make_failure(make_error_code(errc::revoked), roster_.place(r) + ": " + revoked_);
   if (auto const& why = roster_.departure_of(r.rank))
-    return make_failure(make_error_code(errc::group_closed),
-                        fmt::format("{}: this rank has left the group: {}",
-                                    to_string(r.op->info()), why->reason));
+    return make_failure(
+        make_error_code(errc::group_closed),
+        fmt::format("{}: this rank has left the group: {}", to_string(r.op->info()), why->reason));
   if (is_send(r.print.kind) && r.peer >= 0 && roster_.departure_of(r.peer))
     return attendance(roster_, r.channel).absent(r.peer, r);
   return {};

@@ -10,8 +10,8 @@
 #include <mutex>
 #include <string>
 
-#include "channel.hpp"
 #include "carrier.hpp"
+#include "channel.hpp"
 #include "roster.hpp"
 
 namespace hocket::matching {

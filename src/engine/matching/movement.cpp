@@ -50,8 +50,7 @@ void scatter_to(request& to, request const& root) {
   tensor const out = part_like(to.out, root.in, plan, to.rank);
   auto const dim = static_cast<std::int64_t>(plan.dim());
   for (auto const& p : plan.pieces(to.rank))
-    copy_to(to, out.slice(dim, p.part_start, p.length),
-            root.in.slice(dim, p.full_start, p.length));
+    copy_to(to, out.slice(dim, p.part_start, p.length), root.in.slice(dim, p.full_start, p.length));
 }
 
 void broadcast_to(request& to, request const& root) {
@@ -121,7 +120,7 @@ void exchange_to(request& to, std::span<request* const> parts, std::span<tensor 
     request const& from = *parts[r];
     auto const expected = to.received->part_size(from.rank);
     auto const sent = from.is_remote() ? sources[r].size(static_cast<std::int64_t>(to.plan->dim()))
-                                     : from.plan->part_size(to.rank);
+                                       : from.plan->part_size(to.rank);
     if (sent != expected)
       throw error(errc::mismatch, fmt::format("rank {} sends {} to rank {}, which expects {}",
                                               from.rank, sent, to.rank, expected));
@@ -140,10 +139,9 @@ void exchange(std::span<request* const> parts) {
   for (request* const to : parts) {
     for (request const* const from : parts)
       if (from->plan->part_size(to->rank) != to->received->part_size(from->rank))
-        throw error(errc::mismatch,
-                    fmt::format("rank {} sends {} to rank {}, which expects {}", from->rank,
-                                from->plan->part_size(to->rank), to->rank,
-                                to->received->part_size(from->rank)));
+        throw error(errc::mismatch, fmt::format("rank {} sends {} to rank {}, which expects {}",
+                                                from->rank, from->plan->part_size(to->rank),
+                                                to->rank, to->received->part_size(from->rank)));
   }
   for (request* const to : parts) exchange_to(*to, parts, sources);
 }

@@ -13,8 +13,8 @@ namespace hocket::matching {
 /// What one member gets in a collective whose members have all come and agree; `parts` in group
 /// order. Of a call of another process `in` (or the attachments) is what it gives this member.
 void fill(request& to, std::span<request* const> parts);
-/// Carries out a collective of one process whose members have all come and agree: `parts` in group order.
-/// Throws what allocation throws, and errc::mismatch for what only all parts together tell.
+/// Carries out a collective of one process whose members have all come and agree: `parts` in group
+/// order. Throws what allocation throws, and errc::mismatch for what only all parts together tell.
 void transfer(std::span<request* const> parts);
 /// Carries out a matched pair of messages.
 void transfer(request& send, request& recv);
