@@ -57,6 +57,9 @@ class chore {
   ~chore() = default;
 };
 
+/// What those are told who need a peer that is gone.
+[[nodiscard]] detail::failure lost_failure(int peer, std::string const& why);
+
 /// What all groups of one process share: the connections to its peers, and what is under way on
 /// them. Driven as a progress source. Any thread may call.
 ///
