@@ -101,16 +101,24 @@ world make_world(launch_options const& options, boost::asio::any_io_executor con
   return world(std::move(core));
 }
 
+// None: a world of one, which meets nobody.
+std::shared_ptr<store> store_of(rendezvous const& met, launch_options const& options) {
+  if (!met.store()) return nullptr;
+  return make_prefixed_store(met.store(), fmt::format("hocket/{}/", options.epoch()));
+}
+
+std::shared_ptr<host::directory> directory_of(std::shared_ptr<store> const& s) {
+  if (!s) return nullptr;
+  return std::make_shared<store_directory>(s);
+}
+
 boost::asio::awaitable<world> join_host(boost::asio::any_io_executor ex, launch_options options,
                                         time_left limit) {
   auto const rt = runtime::process().handle();
   auto const home = detail::port_of(ex);
   auto meeting = open_store(ex, options, limit.options());
   auto const rendezvous = co_await std::move(meeting);
-  // None: a world of one, which meets nobody.
-  auto const store = rendezvous.store() ? make_prefixed_store(rendezvous.store(),
-                                                              fmt::format("hocket/{}/", options.epoch()))
-                                        : nullptr;
+  auto const store = store_of(rendezvous, options);
 
   if (store) {
     auto counted = store->add(fmt::format("rank/{}", options.rank()), 1, limit.options());
@@ -131,7 +139,7 @@ boost::asio::awaitable<world> join_host(boost::asio::any_io_executor ex, launch_
     co_await std::move(told);
   }
   engine->keep(std::make_shared<hocket::rendezvous>(rendezvous));
-  engine->start(store ? std::make_shared<store_directory>(store) : nullptr);
+  engine->start(directory_of(store));
 
   group_spec spec;
   spec.name = "world";
