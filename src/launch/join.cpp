@@ -86,9 +86,9 @@ std::vector<io::address> listening_addresses(launch_options const& options) {
 std::string name_of_host() {
   auto const reads = variable("HOCKET_HOST_READ");
   if (reads == "off") return fmt::format("{}/{}", host::name_of_this_host(), ::getpid());
-  if (!reads.empty() && reads != "on")
+  if (!reads.empty() && reads != "auto")
     throw error(errc::invalid_argument,
-                fmt::format("HOCKET_HOST_READ is '{}'; it may be on or off", reads));
+                fmt::format("HOCKET_HOST_READ is '{}'; it may be auto or off", reads));
   return host::name_of_this_host();
 }
 
