@@ -8,6 +8,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <hocket/async/detail/deliver.hpp>
 #include <hocket/async/promise.hpp>
 #include <hocket/error.hpp>
 #include <hocket/group/detail/world_core.hpp>
@@ -85,9 +86,9 @@ std::vector<io::address> listening_addresses(launch_options const& options) {
 std::string name_of_host() {
   auto const reads = variable("HOCKET_HOST_READ");
   if (reads == "off") return fmt::format("{}/{}", host::name_of_this_host(), ::getpid());
-  if (!reads.empty() && reads != "on")
+  if (!reads.empty() && reads != "auto")
     throw error(errc::invalid_argument,
-                fmt::format("HOCKET_HOST_READ is '{}'; it may be on or off", reads));
+                fmt::format("HOCKET_HOST_READ is '{}'; it may be auto or off", reads));
   return host::name_of_this_host();
 }
 
@@ -101,17 +102,49 @@ world make_world(launch_options const& options, boost::asio::any_io_executor con
   return world(std::move(core));
 }
 
+// The store's sockets belong to the world's execution context: they are let go there, whichever
+// thread drops the last handle of the world, or with the context.
+class held_at_home {
+ public:
+  held_at_home(rendezvous r, detail::port_ptr home)
+      : held_(std::make_unique<rendezvous>(std::move(r))), home_(std::move(home)) {}
+  held_at_home(held_at_home const&) = delete;
+  held_at_home& operator=(held_at_home const&) = delete;
+  ~held_at_home() {
+    if (detail::runs_here(home_.get())) return;
+    if (home_->closed()) {  // the context has taken the sockets with it
+      static_cast<void>(held_.release());
+      return;
+    }
+    detail::op_ptr<void> const now(new detail::signal_state(home_.get()), false);
+    now->finish();
+    detail::start<boost::system::error_code, void>(
+        now, [r = std::shared_ptr<rendezvous>(std::move(held_))](boost::system::error_code) {});
+  }
+
+ private:
+  std::unique_ptr<rendezvous> held_;
+  detail::port_ptr const home_;
+};
+
+// None: a world of one, which meets nobody.
+std::shared_ptr<store> store_of(rendezvous const& met, launch_options const& options) {
+  if (!met.store()) return nullptr;
+  return make_prefixed_store(met.store(), fmt::format("hocket/{}/", options.epoch()));
+}
+
+std::shared_ptr<host::directory> directory_of(std::shared_ptr<store> const& s) {
+  if (!s) return nullptr;
+  return std::make_shared<store_directory>(s);
+}
+
 boost::asio::awaitable<world> join_host(boost::asio::any_io_executor ex, launch_options options,
                                         time_left limit) {
   auto const rt = runtime::process().handle();
   auto const home = detail::port_of(ex);
   auto meeting = open_store(ex, options, limit.options());
   auto const rendezvous = co_await std::move(meeting);
-  // None: a world of one, which meets nobody.
-  auto const store =
-      rendezvous.store()
-          ? make_prefixed_store(rendezvous.store(), fmt::format("hocket/{}/", options.epoch()))
-          : nullptr;
+  auto const store = store_of(rendezvous, options);
 
   if (store) {
     auto counted = store->add(fmt::format("rank/{}", options.rank()), 1, limit.options());
@@ -131,8 +164,8 @@ boost::asio::awaitable<world> join_host(boost::asio::any_io_executor ex, launch_
     auto told = store->set(store_directory::key(options.rank()), place, limit.options());
     co_await std::move(told);
   }
-  engine->keep(std::make_shared<hocket::rendezvous>(rendezvous));
-  engine->start(store ? std::make_shared<store_directory>(store) : nullptr);
+  engine->keep(std::make_shared<held_at_home>(rendezvous, home));
+  engine->start(directory_of(store));
 
   group_spec spec;
   spec.name = "world";
