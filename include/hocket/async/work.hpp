@@ -119,8 +119,8 @@ class work {
   }
 
   /// @{
-  /// For coroutine types other than Asio's: resumes on the group's executor, gives the result or
-  /// throws. At most 32 ready ones resume inline, one inside the other; then by a post.
+  /// For coroutine types other than Asio's: gives the result or throws. A handle that is ready does
+  /// not suspend; else the coroutine resumes on the group's executor.
   detail::native_awaiter<T> operator co_await() && {
     return detail::native_awaiter<T>(std::move(op_));
   }
