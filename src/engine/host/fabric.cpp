@@ -212,6 +212,8 @@ void fabric::link_ended(out_link& link, boost::system::error_code why) noexcept 
   auto& self = *static_cast<fabric*>(link.owner);
   auto const story = link.fault().empty() ? why.message() : link.fault();
   if (!link.is_over()) self.poller_->remove(link, [] {});
+  // What a peer said before it left is read first: the end of its own connection follows that.
+  if (link.fault().empty() && self.is_calling(link.peer)) return;
   self.lose_locked(link.peer, story);
 }
 
