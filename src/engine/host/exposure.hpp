@@ -38,6 +38,11 @@ class exposure {
   void release(int taker) {
     std::erase_if(lots_, [taker](lot const& l) { return l.taker == taker; });
   }
+  [[nodiscard]] std::vector<int> takers() const {
+    std::vector<int> all;
+    for (auto const& l : lots_) all.push_back(l.taker);
+    return all;
+  }
   [[nodiscard]] bool is_drained() const noexcept { return lots_.empty(); }
 
   arrival* then = nullptr;  ///< hears when it is drained

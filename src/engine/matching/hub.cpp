@@ -112,6 +112,21 @@ void hub::withdraw(request& r) noexcept {
   d.carry_out(*carrier_);
 }
 
+void hub::give_up(int rank, std::uint64_t id, std::uint64_t sequence, bool late) noexcept {
+  decisions d(*this);
+  {
+    std::lock_guard const lock(mutex_);
+    channel_for(rank, id).give_up(rank, sequence, late, d);
+  }
+  d.carry_out(*carrier_);
+}
+
+void hub::pending(int rank, std::vector<std::string>& lines) {
+  std::lock_guard const lock(mutex_);
+  for (auto& [id, all] : channels_)
+    for (channel& c : all) c.pending(rank, lines);
+}
+
 void hub::buffers_ready(request& r, std::exception_ptr const& e) noexcept {
   decisions d(*this);
   {
