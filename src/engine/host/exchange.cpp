@@ -244,8 +244,8 @@ class message_exchange final : public exchange {
                                      : matching::outcome_of(recv_, [this] {
                                          matching::transfer(send_, recv_);
                                        });
-    recv_.complete(outcome);
-    hub_->message_ended(send_, outcome);
+    hub_->message_ended(send_, outcome);  // first: the receiver may leave when it is told
+    recv_.complete(matching::own_copy(outcome));
   }
 
   request const& own_call() const noexcept override { return recv_; }

@@ -28,6 +28,7 @@ constexpr std::size_t inline_read_max = 128 * 1024;
 constexpr std::size_t read_bytes_a_turn = 1024 * 1024;
 // Connections whose caller has not proved anything yet.
 constexpr std::size_t strangers_max = 256;
+constexpr auto last_word_patience = std::chrono::milliseconds(100);
 constexpr auto stranger_patience = std::chrono::seconds(10);
 // Windows bound what waits for a peer; one that is beyond this has stopped reading for good.
 constexpr std::size_t waiting_bytes_max = 256 * 1024 * 1024;
@@ -202,7 +203,24 @@ void fabric::link_ended(out_link& link, boost::system::error_code why) noexcept 
   auto& self = *static_cast<fabric*>(link.owner);
   auto const story = link.fault().empty() ? why.message() : link.fault();
   if (!link.is_over()) self.poller_->remove(link, [] {});
-  self.lose_locked(link.peer, story);
+  // What the peer said before it ended may still be in the connection that it called on.
+  if (self.is_calling(link.peer)) {
+    self.doubts_.emplace(link.peer, doubt{story, std::chrono::steady_clock::now()});
+  } else {
+    self.lose_locked(link.peer, story);
+  }
+}
+
+// True: the last word of somebody is still waited for.
+bool fabric::settle_doubts() {
+  auto const now = std::chrono::steady_clock::now();
+  for (auto at = doubts_.begin(); at != doubts_.end();) {
+    auto const [rank, d] = *at;
+    bool const is_over = lost_.contains(rank) || now - d.since > last_word_patience;
+    at = is_over ? doubts_.erase(at) : std::next(at);
+    if (is_over) lose_locked(rank, d.why);
+  }
+  return !doubts_.empty();
 }
 
 void fabric::lose(int rank, std::string const& why) {
@@ -239,7 +257,7 @@ void fabric::lose_locked(int rank, std::string const& why) {
 
 void fabric::post(int to, letter l) {
   std::lock_guard const lock(mutex_);
-  if (stopping_ || lost_.contains(to)) return;
+  if (stopping_ || lost_.contains(to) || doubts_.contains(to)) return;
   peer& p = peer_at(to);
   p.link.send(std::move(l));
   if (p.link.is_open()) poller_->kick(p.link);
@@ -475,6 +493,7 @@ bool fabric::progress() noexcept {
     if (stopping_) return false;
     dead_callers_.clear();
     more = poller_->poll();
+    more |= settle_doubts();
   }
   if (report_asked_.exchange(false)) report(log_level::warning);
   more |= deliver();

@@ -149,6 +149,7 @@ class fabric final : public progress_source,
   void end_waits(detail::failure const& why);
   void cancel_locked(arrival* then, detail::failure const& why);
   void tell(arrival* then, detail::failure const& why);
+  bool settle_doubts();
   bool deliver() noexcept;
   void drop_silent_strangers();
   void release_locked(std::uint64_t id, int taker, detail::failure complaint);
@@ -175,6 +176,11 @@ class fabric final : public progress_source,
   std::map<in_link*, caller> callers_;
   std::vector<std::unique_ptr<in_link>> dead_callers_;  // until no call is inside them
   std::unordered_map<int, std::string> lost_;
+  struct doubt {
+    std::string why;
+    std::chrono::steady_clock::time_point since;
+  };
+  std::map<int, doubt> doubts_;  // peers whose connection from here has ended
   std::unordered_map<std::uint64_t, target> landings_;
   std::unordered_map<std::uint64_t, std::unique_ptr<exposure>> exposures_;
   std::unordered_map<std::uint64_t, std::shared_ptr<mailbox>> groups_;

@@ -213,9 +213,10 @@ void host_joiner::give_up(joining& op) {
     std::lock_guard const lock(mutex_);
     auto const at = open_.find(op.group);
     if (at == open_.end() || at->second.mine.get() != &op) return;
-    fail(at->second, errc::peer_failed,
-         fmt::format("rank {} gave up waiting for group {}", fabric_->me().rank,
-                     at->second.spec->name),
+    bool const late = op.decided() == detail::verdict::expired;
+    fail(at->second, late ? errc::timed_out : errc::peer_failed,
+         fmt::format("rank {} waited until {}; {}", fabric_->me().rank,
+                     late ? "its deadline passed" : "it was cancelled", missing_of(at->second)),
          true, op.group, o);
   }
   o.carry_out(*fabric_);

@@ -45,7 +45,7 @@ TEST_CASE("a rank that is killed is named to all others within a second, and the
       name = job.name();
       pids = pids_of(job, n);
       wait_ready(job, n);
-      ::usleep(random() % 60'000);
+      ::usleep(static_cast<useconds_t>(random() % 60'000));
       auto const killed_at = std::chrono::steady_clock::now();
       job[victim].signal(SIGKILL);
       for (int r = 0; r < n; ++r) {
@@ -75,7 +75,7 @@ TEST_CASE("a rank that is killed while the job starts ends the others with an er
     CAPTURE(i);
     CAPTURE(victim);
     mortal_job job(n, "work", {"HOCKET_TIMEOUT_MS=1500", "OP_LIMIT_MS=1500"});
-    ::usleep(random() % 40'000);
+    ::usleep(static_cast<useconds_t>(random() % 40'000));
     job[victim].signal(SIGKILL);
     for (int r = 0; r < n; ++r) {
       if (r == victim) continue;

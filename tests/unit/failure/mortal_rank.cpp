@@ -140,6 +140,7 @@ work_of work_on(world w, bool rebuilds) {
   co_await until_it_fails(w.group(), why, code);
   int const lost = lost_rank(why);
   say("failed %s lost %d: %s", code.message().c_str(), lost, why.c_str());
+  if (lost >= 0) w.group().revoke("rank " + std::to_string(lost) + " is lost");
   if (rebuilds) {
     auto rebuilt = w.group().rebuild(rebuild_options().deadline(2s));
     auto const next = co_await std::move(rebuilt);
