@@ -125,7 +125,7 @@ boost::asio::awaitable<world> join_host(boost::asio::any_io_executor ex, launch_
   auto told = store->set(store_directory::key(options.rank()), place, limit.options());
   co_await std::move(told);
   engine->keep(std::make_shared<hocket::rendezvous>(rendezvous));
-  engine->start(std::make_shared<store_directory>(store));
+  engine->start(std::make_shared<store_directory>(store), store);
 
   group_spec spec;
   spec.name = "world";

@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "memory_reader.hpp"
 #include "wire.hpp"
 
 namespace hocket::host {
@@ -144,6 +145,7 @@ letter announcement::letter_for(std::uint64_t group, std::span<tensor const> gif
   h.address = exposure;
   h.bytes = print.type_hash;
   h.handle = handle;
+  h.code = seal_of_this_process();
   h.factor = call_.factor;
 
   byte_writer to(l.body);
@@ -197,6 +199,7 @@ boost::intrusive_ptr<remote_call> read_announcement(frame_head const& head,
   r.op = c.get();
   r.remote = &c->part;
   c->exposure = head.address;
+  c->seal = head.code;
   c->message = head.handle;
   c->name();
 

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct peer_place {
   std::vector<io::address> addresses;  ///< the first that answers is taken
   std::string host;                    ///< equal for processes that see one another's pids
   ::pid_t process = 0;
+  std::uint64_t seal = 0;              ///< where the process's seal lies in its memory
 };
 
 [[nodiscard]] std::string encode(peer_place const& p);

@@ -46,6 +46,78 @@ tensor place_in_result(request const& own, request const& from, given const& g) 
 }  // namespace
 
 exchange::exchange(std::shared_ptr<host_hub> at) : hub_(std::move(at)) {}
+exchange::~exchange() = default;
+
+void exchange_list::add(exchange& e) noexcept {
+  std::lock_guard const lock(mutex_);
+  e.after_ = first_;
+  if (first_ != nullptr) first_->before_ = &e;
+  first_ = &e;
+  if (ended_.exception) e.abort(ended_);
+}
+
+void exchange_list::remove(exchange& e) noexcept {
+  std::lock_guard const lock(mutex_);
+  (e.before_ != nullptr ? e.before_->after_ : first_) = e.after_;
+  if (e.after_ != nullptr) e.after_->before_ = e.before_;
+}
+
+void exchange_list::abort_all(failure const& why) noexcept {
+  std::lock_guard const lock(mutex_);
+  ended_ = why;
+  for (auto* e = first_; e != nullptr; e = e->after_) e->abort(why);
+}
+
+void exchange_list::report(std::vector<std::string>& lines) {
+  std::lock_guard const lock(mutex_);
+  for (auto* e = first_; e != nullptr; e = e->after_) lines.push_back(e->describe());
+}
+
+// Transfers end later, from the fabric, under no lock of this object or of the list.
+void exchange::abort(failure const& why) noexcept {
+  std::lock_guard const lock(mutex_);
+  aborted_ = why;
+  if (!failure_.exception) failure_ = why;
+  for (auto const& d : deliveries_) hub_->net().cancel(*d, why);
+  hub_->net().recall(exposure_, why);
+}
+
+// An abort that came before everything was asked for has missed some of it.
+void exchange::close() {
+  {
+    std::lock_guard const lock(mutex_);
+    if (aborted_.exception) {
+      for (auto const& d : deliveries_) hub_->net().cancel(*d, aborted_);
+      hub_->net().recall(exposure_, aborted_);
+    }
+  }
+  arrive({});
+}
+
+std::string exchange_list::waits_of(request const& r) {
+  std::lock_guard const lock(mutex_);
+  for (auto* e = first_; e != nullptr; e = e->after_)
+    if (&e->own_call() == &r) return e->waits_for();
+  return {};
+}
+
+std::string exchange::waits_for() {
+  std::lock_guard const lock(mutex_);
+  std::string waits;
+  for (auto const& d : deliveries_)
+    if (d->left > 0) waits += fmt::format("{}bytes of rank {}", waits.empty() ? "" : ", ", d->giver());
+  auto const takers = hub_->net().takers_of(exposure_);
+  for (int const r : takers)
+    waits += fmt::format("{}rank {} to take its part", waits.empty() ? "" : ", ", r);
+  return waits;
+}
+
+std::string exchange::describe() {
+  auto const& own = own_call();
+  auto const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since_);
+  return fmt::format("{} #{}: {} has met and moves for {:.0f} ms; it waits for {}", hub_->label(),
+                     own.sequence, hocket::describe(own), ms.count(), waits_for());
+}
 
 void exchange::fetch_from(remote_call& from, request& own) {
   if (from.gives.empty() || from.is_here) return;
@@ -53,7 +125,12 @@ void exchange::fetch_from(remote_call& from, request& own) {
     std::lock_guard const lock(mutex_);
     ++left_;
   }
-  auto& d = *deliveries_.emplace_back(std::make_unique<delivery>(*this, from));
+  auto made = std::make_unique<delivery>(*this, from);
+  auto& d = *made;
+  {
+    std::lock_guard const lock(mutex_);
+    deliveries_.push_back(std::move(made));
+  }
   std::uint32_t item = 0;
   for (auto const& g : from.gives) {
     tensor t = item == 0 ? place_in_result(own, from.asked, g) : tensor();
@@ -76,6 +153,7 @@ void exchange::fetch_from(remote_call& from, request& own) {
       w.address = g.address;
       w.to = direct ? t.bytes(own.writes) : t.bytes();
       w.bytes = g.bytes();
+      w.seal = from.seal;
       w.then = &d;
       hub_->net().fetch(w);
     }
@@ -88,6 +166,7 @@ void exchange::drain(request& own) {
   {
     std::lock_guard const lock(mutex_);
     ++left_;
+    exposure_ = own.exposure;
   }
   failure f;
   if (hub_->net().is_drained(std::exchange(own.exposure, 0), drained_, f)) arrive(f);
@@ -109,6 +188,7 @@ void exchange::arrive(failure const& f) noexcept {
     if (f.exception && !failure_.exception) failure_ = f;
     if (--left_ > 0) return;
   }
+  hub_->exchanges().remove(*this);
   finished(failure_);
 }
 
@@ -120,6 +200,7 @@ class collective_exchange final : public exchange {
       : exchange(std::move(at)), meeting_(m) {}
   void begin() {
     request& own = *meeting_.parts[static_cast<std::size_t>(hub_->place())];
+    hub_->exchanges().add(*this);
     for (request* const part : meeting_.parts)
       if (part->is_remote()) fetch_from(remote_call::of(*part), own);
     drain(own);
@@ -139,6 +220,10 @@ class collective_exchange final : public exchange {
     meeting_.finish(outcome);
   }
 
+  request const& own_call() const noexcept override {
+    return *meeting_.parts[static_cast<std::size_t>(hub_->place())];
+  }
+
   matching::meeting& meeting_;
 };
 
@@ -147,6 +232,7 @@ class message_exchange final : public exchange {
   message_exchange(std::shared_ptr<host_hub> at, request& send, request& recv)
       : exchange(std::move(at)), send_(send), recv_(recv) {}
   void begin() {
+    hub_->exchanges().add(*this);
     fetch_from(remote_call::of(send_), recv_);
     close();
   }
@@ -158,9 +244,11 @@ class message_exchange final : public exchange {
                                      : matching::outcome_of(recv_, [this] {
                                          matching::transfer(send_, recv_);
                                        });
-    recv_.complete(outcome);
-    hub_->message_ended(send_, outcome);
+    hub_->message_ended(send_, outcome);  // first: the receiver may leave when it is told
+    recv_.complete(matching::own_copy(outcome));
   }
+
+  request const& own_call() const noexcept override { return recv_; }
 
   request& send_;
   request& recv_;

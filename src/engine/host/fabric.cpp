@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "forks.hpp"
 #include "memory_reader.hpp"
 
 namespace hocket::host {
@@ -27,6 +28,10 @@ constexpr std::size_t inline_read_max = 128 * 1024;
 constexpr std::size_t read_bytes_a_turn = 1024 * 1024;
 // Connections whose caller has not proved anything yet.
 constexpr std::size_t strangers_max = 256;
+constexpr auto last_word_patience = std::chrono::milliseconds(100);
+constexpr auto stranger_patience = std::chrono::seconds(10);
+// Windows bound what waits for a peer; one that is beyond this has stopped reading for good.
+constexpr std::size_t waiting_bytes_max = 256 * 1024 * 1024;
 
 failure lost_failure(int peer, std::string const& why) {
   return make_failure(make_error_code(errc::peer_lost),
@@ -36,9 +41,10 @@ failure lost_failure(int peer, std::string const& why) {
 // One peer's share of an exposure, on its way.
 class parcel_out final : public shipment {
  public:
-  parcel_out(frame_head const& h, std::span<std::byte const> bytes) {
+  parcel_out(frame_head const& h, std::span<std::byte const> bytes, std::uint64_t from) {
     head = h;
     left = bytes;
+    exposure = from;
   }
   void done() noexcept override {}
 };
@@ -48,13 +54,12 @@ class parcel_out final : public shipment {
 fabric::fabric(runtime_handle rt, identity me, std::vector<io::address> const& listen_at,
                std::string host)
     : me_(std::move(me)), runtime_(std::move(rt)), host_(std::move(host)),
-      poller_(io::make_poller()) {
+      poller_(io::make_poller()), forks_(forks_of_this_process()) {
+  status_ = std::make_unique<status_watch>(*poller_, [this] { report_asked_ = true; });
   for (auto const& a : listen_at)
     listeners_.push_back(std::make_unique<io::listener>(
         *poller_, a, [this](io::unique_fd s, io::address const&) { accepted(std::move(s)); }));
 }
-
-fabric::~fabric() { stop(clock::duration::zero()); }
 
 void fabric::start(std::shared_ptr<directory> where, std::shared_ptr<mailbox> strangers) {
   {
@@ -65,45 +70,33 @@ void fabric::start(std::shared_ptr<directory> where, std::shared_ptr<mailbox> st
   runtime_.attach(*this);
 }
 
-void fabric::stop(clock::duration limit) noexcept {
-  {
-    std::lock_guard const lock(mutex_);
-    if (std::exchange(stopping_, true)) return;
-  }
-  auto const end = std::chrono::steady_clock::now() + limit;
-  for (bool busy = true; busy && std::chrono::steady_clock::now() < end;) {
-    std::lock_guard const lock(mutex_);
-    poller_->poll();
-    busy = std::ranges::any_of(peers_, [](auto const& p) {
-      return p.second->link.is_open() && !p.second->link.is_over() && !p.second->link.idle();
-    });
-  }
-  runtime_.detach(*this);
-  std::lock_guard const lock(mutex_);
-  listeners_.clear();
-  for (auto& [rank, p] : peers_) p->calling.reset();
-  poller_.reset();
-  groups_.clear();
-  strangers_.reset();
-  directory_.reset();
-}
-
 peer_place fabric::place() const {
   peer_place p;
   for (auto const& l : listeners_) p.addresses.push_back(l->where());
   p.host = host_;
   p.process = ::getpid();
+  p.seal = address_of_seal();
   return p;
 }
 
 // -- connections
 
 void fabric::accepted(io::unique_fd socket) {
+  drop_silent_strangers();
   if (callers_.size() >= strangers_max + peers_.size()) return;  // closes it
   auto link = std::make_unique<in_link>(*this, me_);
   auto& at = *link;
   callers_[&at].link = std::move(link);
   poller_->add(std::move(socket), at);
+}
+
+// Who has not proved in good time that it belongs here.
+void fabric::drop_silent_strangers() {
+  auto const now = std::chrono::steady_clock::now();
+  std::vector<in_link*> silent;
+  for (auto const& [link, c] : callers_)
+    if (link->peer() < 0 && now - c.since > stranger_patience) silent.push_back(link);
+  for (in_link* const link : silent) drop(*link);
 }
 
 void fabric::greeted(in_link& from) {
@@ -145,9 +138,7 @@ void fabric::fail_landings(int rank) {
       ++at;
       continue;
     }
-    auto& r = inbox_.add();
-    r.then = at->second.then;
-    r.failure = lost_failure(rank, lost_.at(rank));
+    tell(at->second.then, lost_failure(rank, lost_.at(rank)));
     at = landings_.erase(at);
   }
 }
@@ -212,9 +203,24 @@ void fabric::link_ended(out_link& link, boost::system::error_code why) noexcept 
   auto& self = *static_cast<fabric*>(link.owner);
   auto const story = link.fault().empty() ? why.message() : link.fault();
   if (!link.is_over()) self.poller_->remove(link, [] {});
-  // What a peer said before it left is read first: the end of its own connection follows that.
-  if (link.fault().empty() && self.is_calling(link.peer)) return;
-  self.lose_locked(link.peer, story);
+  // What the peer said before it ended may still be in the connection that it called on.
+  if (self.is_calling(link.peer)) {
+    self.doubts_.emplace(link.peer, doubt{story, std::chrono::steady_clock::now()});
+  } else {
+    self.lose_locked(link.peer, story);
+  }
+}
+
+// True: the last word of somebody is still waited for.
+bool fabric::settle_doubts() {
+  auto const now = std::chrono::steady_clock::now();
+  for (auto at = doubts_.begin(); at != doubts_.end();) {
+    auto const [rank, d] = *at;
+    bool const is_over = lost_.contains(rank) || now - d.since > last_word_patience;
+    at = is_over ? doubts_.erase(at) : std::next(at);
+    if (is_over) lose_locked(rank, d.why);
+  }
+  return !doubts_.empty();
 }
 
 void fabric::lose(int rank, std::string const& why) {
@@ -251,16 +257,18 @@ void fabric::lose_locked(int rank, std::string const& why) {
 
 void fabric::post(int to, letter l) {
   std::lock_guard const lock(mutex_);
-  if (stopping_ || lost_.contains(to)) return;
+  if (stopping_ || lost_.contains(to) || doubts_.contains(to)) return;
   peer& p = peer_at(to);
   p.link.send(std::move(l));
   if (p.link.is_open()) poller_->kick(p.link);
+  if (auto const waiting = p.link.waiting_bytes(); waiting > waiting_bytes_max)
+    lose_locked(to, fmt::format("it does not read: {} bytes wait for it", waiting));
 }
 
 std::uint64_t fabric::expose(std::unique_ptr<exposure> e) {
   std::lock_guard const lock(mutex_);
   for (auto const& [rank, why] : lost_) e->release(rank);
-  if (e->is_drained()) return 0;
+  if (e->is_drained() || stopping_) return 0;
   auto const id = next_id_++;
   exposures_.emplace(id, std::move(e));
   return id;
@@ -316,10 +324,11 @@ void fabric::fetch(wanted const& want) noexcept {
   bool reads = false;
   {
     std::lock_guard const lock(mutex_);
+    if (stopping_)
+      return tell(want.then, make_failure(make_error_code(errc::group_closed),
+                                          fmt::format("rank {} has left its world", me_.rank)));
     if (auto const gone = lost_.find(want.peer); gone != lost_.end()) {
-      auto& r = inbox_.add();
-      r.then = want.then;
-      r.failure = lost_failure(want.peer, gone->second);
+      tell(want.then, lost_failure(want.peer, gone->second));
       runtime_.wake();
       return;
     }
@@ -327,12 +336,12 @@ void fabric::fetch(wanted const& want) noexcept {
     reads = p.can_read && p.is_found;
     if (!reads) return push(want);
     if (want.bytes > inline_read_max && runtime_.has_thread()) {
-      readings_.push_back({want, 0});
+      readings_.push_back({want, 0, {}});
       runtime_.wake();
       return;
     }
   }
-  reading r{want, 0};
+  reading r{want, 0, {}};
   while (read_some(r)) {
   }
 }
@@ -340,7 +349,7 @@ void fabric::fetch(wanted const& want) noexcept {
 // Under the lock: the peer sends the bytes.
 void fabric::push(wanted const& want) {
   auto const id = next_id_++;
-  landings_.emplace(id, target{want.peer, want.to, want.bytes, want.then});
+  landings_.emplace(id, target{want.peer, want.to, want.bytes, want.then, {}});
   letter l;
   l.head.kind = frame_kind::fetch;
   l.head.tag = id;
@@ -355,37 +364,45 @@ void fabric::push(wanted const& want) {
 
 // True: there is more to read.
 bool fabric::read_some(reading& r) noexcept {
-  auto const n = std::min(r.what.bytes - r.done, read_bytes_a_turn);
-  ::pid_t process = 0;
+  foreign_bytes from;
+  from.bytes = std::min(r.what.bytes - r.done, read_bytes_a_turn);
+  from.address = r.what.address + r.done;
   {
     std::lock_guard const lock(mutex_);
-    process = peer_at(r.what.peer).place.process;
+    peer const& p = peer_at(r.what.peer);
+    from.process = p.place.process;
+    from.seal_address = p.place.seal;
   }
-  auto const code = read_memory(process, r.what.address + r.done, r.what.to + r.done, n);
-  if (code == boost::system::errc::operation_not_permitted ||
-      code == boost::system::errc::function_not_supported) {
+  std::uint32_t seal = 0;
+  auto const code = read_memory(from, r.what.to + r.done, seal);
+  if (code || seal != r.what.seal) {
     std::lock_guard const lock(mutex_);
-    peer& p = peer_at(r.what.peer);
-    if (std::exchange(p.can_read, false))
-      log(log_level::info,
-          fmt::format("the memory of rank {} cannot be read ({}): its bytes come over a socket",
-                      r.what.peer, code.message()));
-    push(r.what);
+    read_failed(r, code);
     return false;
   }
-  if (code) {
-    bool const gone = code == boost::system::errc::no_such_process;
-    auto const f = make_failure(
-        gone ? make_error_code(errc::peer_lost) : code,
-        fmt::format("{} bytes of rank {}, process {}, could not be read: {}", r.what.bytes,
-                    r.what.peer, process, code.message()));
-    r.what.then->came(f);
-    return false;
-  }
-  r.done += n;
+  r.done += from.bytes;
   if (r.done < r.what.bytes) return true;
   r.what.then->came({});
   return false;
+}
+
+// Not permitted; or the peer is going, or has taken memory back: it knows whether it was this.
+void fabric::read_failed(reading const& r, boost::system::error_code why) {
+  peer& p = peer_at(r.what.peer);
+  bool const refused = why == boost::system::errc::operation_not_permitted ||
+                       why == boost::system::errc::function_not_supported;
+  if (refused && std::exchange(p.can_read, false))
+    log(log_level::info,
+        fmt::format("the memory of rank {} cannot be read ({}): its bytes come over a socket",
+                    r.what.peer, why.message()));
+  if (r.cancelled.exception) {
+    tell(r.what.then, r.cancelled);
+  } else if (auto const gone = lost_.find(r.what.peer); gone != lost_.end()) {
+    tell(r.what.then, lost_failure(r.what.peer, gone->second));
+  } else {
+    push(r.what);
+  }
+  runtime_.wake();
 }
 
 // A peer wants bytes of an exposure.
@@ -399,7 +416,7 @@ void fabric::serve(int to, frame_head const& head) {
     letter l;
     l.head.kind = frame_kind::refuse;
     l.head.tag = head.tag;
-    l.head.flags = 1;  // of a transfer
+    l.head.flags = frame_flags::of_transfer;
     p.link.send(std::move(l));
   } else {
     frame_head h;
@@ -407,7 +424,7 @@ void fabric::serve(int to, frame_head const& head) {
     h.tag = head.tag;
     h.address = 0;
     p.link.send(std::make_unique<parcel_out>(
-        h, bytes.subspan(static_cast<std::size_t>(head.handle), head.bytes)));
+        h, bytes.subspan(static_cast<std::size_t>(head.handle), head.bytes), head.address));
   }
   if (p.link.is_open()) poller_->kick(p.link);
 }
@@ -431,6 +448,7 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
       note n;
       n.exposure = head.handle;
       n.address = head.tag;
+      n.seal = head.code;
       if (head.flags != 0)
         n.why = make_failure(
             make_error_code(errc::peer_failed),
@@ -439,7 +457,7 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
       return take_note(head.address, from.peer(), std::move(n));
     }
     case frame_kind::refuse:
-      if (head.flags == 1) {
+      if (head.flags == frame_flags::of_transfer) {
         auto const at = landings_.find(head.tag);
         if (at == landings_.end() || at->second.peer != from.peer()) return;
         auto& r = inbox_.add();
@@ -474,9 +492,8 @@ void fabric::landed(in_link& from, frame_head const& head) {
   if (at == landings_.end() || at->second.peer != from.peer()) return;
   at->second.to += head.payload_bytes;
   at->second.left -= head.payload_bytes;
-  if (at->second.left > 0) return;
-  auto& r = inbox_.add();
-  r.then = at->second.then;
+  if (at->second.left > 0 && !at->second.cancelled.exception) return;
+  tell(at->second.then, at->second.cancelled);
   landings_.erase(at);
 }
 
@@ -502,35 +519,40 @@ bool fabric::progress() noexcept {
     if (stopping_) return false;
     dead_callers_.clear();
     more = poller_->poll();
-    swap(inbox_, handling_);
+    more |= settle_doubts();
   }
-  for (auto& what : handling_.items()) handle(what);
-  more |= !handling_.empty();
-  handling_.clear();
-  chore* next = nullptr;
-  {
-    std::lock_guard const lock(mutex_);
-    if (!chores_.empty()) {
-      next = chores_.front();
-      chores_.pop_front();
-    }
-  }
-  if (next != nullptr) {
-    more = true;
-    if (next->step()) take_up(*next);
-  }
+  if (report_asked_.exchange(false)) report(log_level::warning);
+  more |= deliver();
+  more |= do_chore();
   reading r;
   {
     std::lock_guard const lock(mutex_);
     if (readings_.empty()) return more || !inbox_.empty() || !chores_.empty();
-    r = readings_.front();
+    r = std::move(readings_.front());
     readings_.erase(readings_.begin());
+    being_read_ = &r;
   }
-  if (read_some(r)) {
-    std::lock_guard const lock(mutex_);
-    readings_.push_back(r);
+  bool const unfinished = read_some(r);
+  std::lock_guard const lock(mutex_);
+  being_read_ = nullptr;
+  if (unfinished && r.cancelled.exception) {
+    tell(r.what.then, r.cancelled);
+  } else if (unfinished) {
+    readings_.push_back(std::move(r));
   }
   return true;
+}
+
+// What has come is handled under no lock. True: there was something.
+bool fabric::deliver() noexcept {
+  {
+    std::lock_guard const lock(mutex_);
+    swap(inbox_, handling_);
+  }
+  bool const any = !handling_.empty();
+  for (auto& what : handling_.items()) handle(what);
+  handling_.clear();
+  return any;
 }
 
 void fabric::handle(received& what) noexcept {

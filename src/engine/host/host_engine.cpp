@@ -25,7 +25,8 @@ host_engine::host_engine(runtime_handle rt, identity me, std::vector<io::address
 
 host_engine::~host_engine() { fabric_->stop(farewell_max); }
 
-void host_engine::start(std::shared_ptr<directory> where) {
+void host_engine::start(std::shared_ptr<directory> where, std::shared_ptr<store> meeting_place) {
+  fabric_->set_heirs({std::move(meeting_place), joiner_});
   fabric_->start(std::move(where), joiner_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <hocket/group/engine.hpp>
+#include <hocket/group/store.hpp>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ class host_engine final : public engine {
 
   /// How others reach this process; told before `start`.
   [[nodiscard]] peer_place place() const { return fabric_->place(); }
-  void start(std::shared_ptr<directory> where);
+  /// `meeting_place`: where the members of groups agree on going on without lost ones.
+  void start(std::shared_ptr<directory> where, std::shared_ptr<store> meeting_place = nullptr);
   /// The rank's process has ended, as somebody else has seen.
   void peer_died(int rank, std::string const& why) { fabric_->lose(rank, why); }
   /// What lives as long as this engine does.

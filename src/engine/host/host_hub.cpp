@@ -12,7 +12,9 @@
 #include "engine/matching/meeting.hpp"
 #include "engine/matching/movement.hpp"
 #include "exchange.hpp"
+#include "memory_reader.hpp"
 #include "slice_exchange.hpp"
+#include "succession.hpp"
 
 namespace hocket::host {
 
@@ -76,12 +78,21 @@ host_hub::~host_hub() = default;
 void host_hub::end_own(request& r, failure why) noexcept {
   auto const id = std::exchange(r.exposure, 0);
   if (id == 0) return r.complete(std::move(why));
+  if (why.code == errc::revoked) {  // who has stopped may never say that he needs it no more
+    fabric_->recall(id, why);
+    return r.complete(std::move(why));
+  }
   auto* const w = new waits_for_takers(r, std::move(why));
   failure ignored;
   if (fabric_->is_drained(id, *w, ignored)) w->came({});
 }
 
 void host_hub::call(request& r) noexcept {
+  if (fabric_->is_in_child())
+    return r.complete(make_failure(
+        make_error_code(errc::not_initialized),
+        fmt::format("{}: this process was forked after rank {} had joined: it is no rank itself",
+                    to_string(r.op->info()), fabric_->me().rank)));
   if (is_recv(r.print.kind)) return submit(r);
   if (is_send(r.print.kind)) {
     if (r.peer == place() || r.peer == request::any_peer) return submit(r);
@@ -205,8 +216,28 @@ void host_hub::close_own_channel(std::uint64_t channel) noexcept {
 
 void host_hub::revoke_all(std::string const& reason) noexcept {
   post_to_all(notice(frame_kind::revoke, id_, place(), reason));
-  revoke(place(), reason);
+  take_revoke(place(), reason);
+}
+
+// Also what moves already: bytes of a peer that has stopped may never come.
+void host_hub::take_revoke(int by, std::string const& reason) noexcept {
+  revoke(by, reason);
   end_sends(-1);
+  exchanges_.abort_all(make_failure(
+      make_error_code(errc::revoked),
+      fmt::format("the group was revoked by {}: {}", name_of_member(by), reason)));
+}
+
+void host_hub::withdraw_own(request& r) noexcept {
+  if (r.print.kind == op_kind::monitored_barrier) {
+    bool const late = r.op->decided() == detail::verdict::expired;
+    auto l = notice(frame_kind::gave_up, id_, place(), "");
+    l.head.channel = r.channel;
+    l.head.sequence = r.sequence;
+    l.head.code = static_cast<std::uint32_t>(late ? errc::timed_out : errc::peer_failed);
+    post_to_all(l);
+  }
+  withdraw(r);
 }
 
 void host_hub::leave_own(errc code, std::string const& reason) noexcept {
@@ -234,6 +265,7 @@ void host_hub::tell_ready(int world_rank_number, std::uint64_t exposure, note co
   l.head.address = exposure;
   l.head.handle = what.exposure;
   l.head.tag = what.address;
+  l.head.code = seal_of_this_process();
   l.head.flags = what.why.exception ? 1 : 0;
   fabric_->post(world_rank_number, std::move(l));
 }
@@ -265,8 +297,10 @@ void host_hub::receive(int from, frame_head const& head, std::span<std::byte con
     case frame_kind::close_channel:
       return close_channel(who, head.channel);
     case frame_kind::revoke:
-      revoke(who, text_of(extra));
-      return end_sends(-1);
+      return take_revoke(who, text_of(extra));
+    case frame_kind::gave_up:
+      return give_up(who, head.channel, head.sequence,
+                     head.code == static_cast<std::uint32_t>(errc::timed_out));
     case frame_kind::leave:
       return leave(who, static_cast<errc>(head.code), text_of(extra));
     default:
@@ -322,8 +356,7 @@ void host_hub::end_sends(int to) {
     }
   }
   for (auto& [r, why] : ended) {
-    if (r->exposure != 0) fabric_->release(r->exposure, world_rank_of(r->peer));
-    r->exposure = 0;
+    fabric_->recall(std::exchange(r->exposure, 0), why);
     r->complete(std::move(why));
   }
 }
@@ -331,6 +364,44 @@ void host_hub::end_sends(int to) {
 void host_hub::leave(int rank, errc code, std::string const& reason) noexcept {
   hub::leave(rank, code, reason);
   if (rank != place()) end_sends(rank);
+  std::shared_ptr<succession> heir;
+  {
+    std::lock_guard const lock(mutex_);
+    heir = succession_.lock();
+  }
+  if (heir) heir->member_left();
+}
+
+work<membership> host_hub::rebuild(clock::duration deadline, detail::port_ptr home,
+                                   std::source_location site) {
+  auto const self = std::static_pointer_cast<host_hub>(shared_from_this());
+  revoke_all("it rebuilds the group");
+  auto const heir = std::make_shared<succession>(self, std::move(home), site);
+  bool is_first = false;
+  {
+    std::lock_guard const lock(mutex_);
+    is_first = !succession_.lock();
+    if (is_first) succession_ = heir;
+  }
+  auto result = heir->begin(deadline, is_first);
+  return result;
+}
+
+std::optional<errc> host_hub::departure_of(int place_of_member) {
+  std::lock_guard const lock(mutex_);
+  if (auto const& why = roster_.departure_of(place_of_member)) return why->code;
+  return std::nullopt;
+}
+
+std::string host_hub::name_of_member(int place_of_member) { return roster_.name_rank(place_of_member); }
+
+void host_hub::report(std::vector<std::string>& lines) {
+  pending(place(), lines);
+  exchanges_.report(lines);
+  std::scoped_lock const lock(sends_mutex_, mutex_);
+  for (auto const& [handle, r] : sends_)
+    lines.push_back(fmt::format("{}: {}: {} has not received it (tag {})", roster_.place(*r),
+                                describe(*r), roster_.name_rank(r->peer), r->tag));
 }
 
 void host_hub::lost(int world_rank_number, std::string const& why) {

@@ -6,11 +6,13 @@
 #include <hocket/group/engine.hpp>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
 #include "engine/matching/carrier.hpp"
 #include "engine/matching/hub.hpp"
+#include "exchange.hpp"
 #include "fabric.hpp"
 #include "remote_call.hpp"
 
@@ -35,10 +37,16 @@ class host_hub final : public matching::hub, public mailbox {
   void call(request& r) noexcept;
   void close_own_channel(std::uint64_t channel) noexcept;
   void revoke_all(std::string const& reason) noexcept;
+  /// The waits of a call of this rank were ended.
+  void withdraw_own(request& r) noexcept;
+  /// This rank's way into the group that goes on.
+  [[nodiscard]] work<membership> rebuild(clock::duration deadline, detail::port_ptr home,
+                                         std::source_location site);
   void leave(int rank, errc code, std::string const& reason) noexcept override;
   void leave_own(errc code, std::string const& reason) noexcept;
 
   // -- for exchanges
+  [[nodiscard]] exchange_list& exchanges() noexcept { return exchanges_; }
   /// Everything that the call gives has been fetched, or will not be.
   void release_gift(remote_call& from) noexcept;
   /// This rank reads no more of a member's exposure.
@@ -53,6 +61,12 @@ class host_hub final : public matching::hub, public mailbox {
   void receive(int from, frame_head const& head, std::span<std::byte const> extra,
                std::span<std::byte const> payload) override;
   void lost(int world_rank, std::string const& why) override;
+  void report(std::vector<std::string>& lines) override;
+
+  // -- for succession
+  [[nodiscard]] group_spec const& spec() const noexcept { return spec_; }
+  [[nodiscard]] std::optional<errc> departure_of(int place);
+  [[nodiscard]] std::string name_of_member(int place);
 
  private:
   class carrier;
@@ -63,6 +77,7 @@ class host_hub final : public matching::hub, public mailbox {
   void take_call(int place, frame_head const& head, std::span<std::byte const> extra,
                  std::span<std::byte const> payload);
   void take_outcome(int place, frame_head const& head, std::span<std::byte const> extra);
+  void take_revoke(int place, std::string const& reason) noexcept;
   void end_sends(int to);
   [[nodiscard]] int place_of_world(int world_rank) const;
   void post_to_all(letter const& l);
@@ -73,6 +88,8 @@ class host_hub final : public matching::hub, public mailbox {
   std::mutex sends_mutex_;
   std::unordered_map<std::uint64_t, request*> sends_;  // by the handle their receiver answers with
   std::uint64_t next_send_ = 1;
+  exchange_list exchanges_;
+  std::weak_ptr<class succession> succession_;  // while this rank rebuilds; under the hub's lock
 };
 
 }  // namespace hocket::host

@@ -44,6 +44,14 @@ class in_link final : public io::byte_stream {
   /// The peer's rank; -1 until it has proved it.
   [[nodiscard]] int peer() const noexcept { return greeting_.is_done() ? greeting_.peer() : -1; }
 
+  /// Bytes of the transfer that are on their way are dropped from now on.
+  void forsake(std::uint64_t transfer) noexcept {
+    if (is_receiving(transfer)) data_to_ = nullptr;
+  }
+  [[nodiscard]] bool is_receiving(std::uint64_t transfer) const noexcept {
+    return data_left_ > 0 && data_.tag == transfer;
+  }
+
   std::span<iovec const> to_write() noexcept override;
   void written(std::size_t bytes) noexcept override { say_.erase(0, bytes); }
   std::span<iovec const> to_read() noexcept override;

@@ -70,6 +70,7 @@ detail::failure hub::reason_against(request const& r) const {
 
 bool hub::can_meet(request const& r) {
   std::lock_guard const lock(mutex_);
+  if (!revoked_.empty()) return true;  // it ends at once, whatever it is
   return channel_for(r.rank, r.channel).can_meet(r);
 }
 
@@ -110,6 +111,21 @@ void hub::withdraw(request& r) noexcept {
     static_cast<channel*>(r.where)->withdraw(r, d);
   }
   d.carry_out(*carrier_);
+}
+
+void hub::give_up(int rank, std::uint64_t id, std::uint64_t sequence, bool late) noexcept {
+  decisions d(*this);
+  {
+    std::lock_guard const lock(mutex_);
+    channel_for(rank, id).give_up(rank, sequence, late, d);
+  }
+  d.carry_out(*carrier_);
+}
+
+void hub::pending(int rank, std::vector<std::string>& lines) {
+  std::lock_guard const lock(mutex_);
+  for (auto& [id, all] : channels_)
+    for (channel& c : all) c.pending(rank, lines);
 }
 
 void hub::buffers_ready(request& r, std::exception_ptr const& e) noexcept {
