@@ -57,7 +57,10 @@ class host_hub final : public matching::hub, public mailbox {
                std::span<std::byte const> payload) override;
   void lost(int world_rank, std::string const& why) override;
   void world_ends(std::string const& why) override { leave_own(errc::group_closed, why); }
-  void world_ended(std::string const&) override { end_sends(-1); }
+  void world_ended(std::string const& why) override {
+    end_all(errc::group_closed, why);
+    end_sends(-1);
+  }
   void report(std::vector<std::string>& lines) override;
 
   // -- for succession
