@@ -263,6 +263,8 @@ void fabric::post(int to, letter l) {
   if (p.link.is_open()) poller_->kick(p.link);
   if (auto const waiting = p.link.waiting_bytes(); waiting > waiting_bytes_max)
     lose_locked(to, fmt::format("it does not read: {} bytes wait for it", waiting));
+  // A kick also reads, and nothing else would say that there is something to handle.
+  if (!inbox_.empty()) runtime_.wake();
 }
 
 std::uint64_t fabric::expose(std::unique_ptr<exposure> e) {
@@ -360,6 +362,7 @@ void fabric::push(wanted const& want) {
   peer& p = peer_at(want.peer);
   p.link.send(std::move(l));
   if (p.link.is_open()) poller_->kick(p.link);
+  if (!inbox_.empty()) runtime_.wake();
 }
 
 // True: there is more to read.

@@ -38,6 +38,11 @@ class mailbox {
   virtual void receive(int from, frame_head const& head, std::span<std::byte const> extra,
                        std::span<std::byte const> payload) = 0;
   virtual void lost(int world_rank, std::string const& why) = 0;
+  /// The world of this process is about to be left: the others are told, and what waits for them
+  /// ends with `errc::group_closed`. What moves goes on for a while.
+  virtual void world_ends(std::string const& why) = 0;
+  /// Nothing moves any more.
+  virtual void world_ended(std::string const& why) = 0;
   /// Adds a line for each wait that is pending.
   virtual void report(std::vector<std::string>& lines) { static_cast<void>(lines); }
 };
@@ -173,6 +178,9 @@ class fabric final : public progress_source,
   void cancel_locked(arrival* then, detail::failure const& why);
   void tell(arrival* then, detail::failure const& why);
   bool settle_doubts();
+  bool say_farewell() noexcept;
+  bool handle_what_came() noexcept;
+  [[nodiscard]] bool is_busy() const;
   bool deliver() noexcept;
   void drop_silent_strangers();
   void release_locked(std::uint64_t id, int taker, detail::failure complaint);
@@ -218,6 +226,7 @@ class fabric final : public progress_source,
   std::uint64_t const forks_;
   inbox inbox_, handling_;
   std::uint64_t next_id_ = 1;
+  bool leaving_ = false;
   bool stopping_ = false;
 };
 

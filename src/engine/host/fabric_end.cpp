@@ -7,6 +7,7 @@
 #include <chrono>
 #include <hocket/error.hpp>
 #include <hocket/log.hpp>
+#include <thread>
 #include <utility>
 
 #include "fabric.hpp"
@@ -36,21 +37,21 @@ void fabric::stop(clock::duration limit) noexcept {
     static_cast<void>(poller_.release());
     return;
   }
+  std::string const why = "the last handle of its world was dropped";
+  std::vector<std::shared_ptr<mailbox>> boxes;
   {
     std::lock_guard const lock(mutex_);
-    if (std::exchange(stopping_, true)) return;
+    if (std::exchange(leaving_, true)) return;
+    for (auto const& [id, box] : groups_) boxes.push_back(box);
+    if (strangers_) boxes.push_back(strangers_);
   }
-  auto const end = std::chrono::steady_clock::now() + limit;
-  for (bool busy = true; busy && std::chrono::steady_clock::now() < end;) {
-    std::lock_guard const lock(mutex_);
-    poller_->poll();
-    busy = !exposures_.empty() || std::ranges::any_of(peers_, [](auto const& p) {
-      return p.second->link.is_open() && !p.second->link.is_over() && !p.second->link.idle();
-    });
-  }
+  for (auto const& box : boxes) box->world_ends(why);
   runtime_.detach(*this);
+  auto const end = std::chrono::steady_clock::now() + limit;
+  while (say_farewell() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   {
     std::lock_guard const lock(mutex_);
+    stopping_ = true;
     listeners_.clear();
     status_.reset();
     for (auto& [rank, p] : peers_) p->calling.reset();
@@ -58,21 +59,47 @@ void fabric::stop(clock::duration limit) noexcept {
     poller_.reset();
     end_waits(make_failure(make_error_code(errc::group_closed),
                            fmt::format("rank {} has left its world", me_.rank)));
-    groups_.clear();
-    strangers_.reset();
-    directory_.reset();
   }
-  for (;;) {  // this may be inside a call of `deliver`
+  do {
     while (do_chore()) {
     }
-    inbox last;
-    {
-      std::lock_guard const lock(mutex_);
-      swap(inbox_, last);
-    }
-    if (last.empty()) return;
-    for (auto& what : last.items()) handle(what);
+  } while (handle_what_came());
+  for (auto const& box : boxes) box->world_ended(why);
+  std::lock_guard const lock(mutex_);
+  groups_.clear();
+  strangers_.reset();
+  directory_.reset();
+}
+
+// True: others still need something.
+bool fabric::say_farewell() noexcept {
+  bool busy = false;
+  {
+    std::lock_guard const lock(mutex_);
+    if (poller_) poller_->poll();
+    busy = is_busy();
   }
+  return handle_what_came() || busy;
+}
+
+// For when the world ends: this may be inside a call of `deliver`. True: there was something.
+bool fabric::handle_what_came() noexcept {
+  inbox came;
+  {
+    std::lock_guard const lock(mutex_);
+    swap(inbox_, came);
+  }
+  for (auto& what : came.items()) handle(what);
+  return !came.empty();
+}
+
+// Only what living peers that have answered wait for.
+bool fabric::is_busy() const {
+  for (auto const& [id, e] : exposures_)
+    if (std::ranges::any_of(e->takers(), [this](int r) { return !lost_.contains(r); })) return true;
+  return std::ranges::any_of(peers_, [](auto const& p) {
+    return p.second->link.is_open() && !p.second->link.is_over() && !p.second->link.idle();
+  });
 }
 
 // Nothing is moved any more.

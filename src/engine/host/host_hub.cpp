@@ -377,20 +377,32 @@ work<membership> host_hub::rebuild(clock::duration deadline, detail::port_ptr ho
   auto const self = std::static_pointer_cast<host_hub>(shared_from_this());
   revoke_all("it rebuilds the group");
   auto const heir = std::make_shared<succession>(self, std::move(home), site);
-  bool is_first = false;
+  std::string refusal;
   {
     std::lock_guard const lock(mutex_);
-    is_first = !succession_.lock();
-    if (is_first) succession_ = heir;
+    if (auto const& why = roster_.departure_of(place())) {
+      return heir->refuse(errc::group_closed, "this rank has left the group: " + why->reason);
+    } else if (has_rebuilt_) {
+      refusal = "this member has rebuilt the group before";
+    } else if (succession_.lock()) {
+      refusal = "this member waits for the rebuilt group already";
+    } else {
+      succession_ = heir;
+    }
   }
-  auto result = heir->begin(deadline, is_first);
-  return result;
+  if (!refusal.empty()) return heir->refuse(errc::invalid_argument, refusal);
+  return heir->begin(deadline);
 }
 
 std::optional<errc> host_hub::departure_of(int place_of_member) {
   std::lock_guard const lock(mutex_);
   if (auto const& why = roster_.departure_of(place_of_member)) return why->code;
   return std::nullopt;
+}
+
+void host_hub::note_rebuilt() noexcept {
+  std::lock_guard const lock(mutex_);
+  has_rebuilt_ = true;
 }
 
 std::string host_hub::name_of_member(int place_of_member) { return roster_.name_rank(place_of_member); }

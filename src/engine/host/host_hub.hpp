@@ -61,11 +61,17 @@ class host_hub final : public matching::hub, public mailbox {
   void receive(int from, frame_head const& head, std::span<std::byte const> extra,
                std::span<std::byte const> payload) override;
   void lost(int world_rank, std::string const& why) override;
+  void world_ends(std::string const& why) override { leave_own(errc::group_closed, why); }
+  void world_ended(std::string const& why) override {
+    end_all(errc::group_closed, why);
+    end_sends(-1);
+  }
   void report(std::vector<std::string>& lines) override;
 
   // -- for succession
   [[nodiscard]] group_spec const& spec() const noexcept { return spec_; }
   [[nodiscard]] std::optional<errc> departure_of(int place);
+  void note_rebuilt() noexcept;
   [[nodiscard]] std::string name_of_member(int place);
 
  private:
@@ -89,7 +95,8 @@ class host_hub final : public matching::hub, public mailbox {
   std::unordered_map<std::uint64_t, request*> sends_;  // by the handle their receiver answers with
   std::uint64_t next_send_ = 1;
   exchange_list exchanges_;
-  std::weak_ptr<class succession> succession_;  // while this rank rebuilds; under the hub's lock
+  std::weak_ptr<class succession> succession_;  // while this rank rebuilds; both under mutex_
+  bool has_rebuilt_ = false;
 };
 
 }  // namespace hocket::host

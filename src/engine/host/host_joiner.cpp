@@ -207,6 +207,21 @@ void host_joiner::lost(int rank, std::string const& why) {
   for (auto& o : all) o.carry_out(*fabric_);
 }
 
+void host_joiner::world_ends(std::string const& why) {
+  std::vector<outcome> all;
+  {
+    std::lock_guard const lock(mutex_);
+    for (auto at = open_.begin(); at != open_.end();) {
+      auto& [id, m] = *at++;
+      if (!m.mine) continue;
+      fail(m, errc::group_closed,
+           fmt::format("group {}: rank {} has left: {}", m.spec->name, fabric_->me().rank, why),
+           true, id, all.emplace_back());
+    }
+  }
+  for (auto& o : all) o.carry_out(*fabric_);
+}
+
 void host_joiner::give_up(joining& op) {
   outcome o;
   {

@@ -38,6 +38,8 @@ class host_joiner final : public mailbox, public std::enable_shared_from_this<ho
   void receive(int from, frame_head const& head, std::span<std::byte const> extra,
                std::span<std::byte const> payload) override;
   void lost(int world_rank, std::string const& why) override;
+  void world_ends(std::string const& why) override;
+  void world_ended(std::string const&) override {}
   void report(std::vector<std::string>& lines) override;
 
  private:

@@ -108,17 +108,22 @@ std::string succession::key(std::string const& what) const {
   return fmt::format("rebuild/{:016x}/{}", from_->id(), what);
 }
 
-work<membership> succession::begin(clock::duration deadline, bool is_first) {
+work<membership> succession::make_handle() {
   op_.reset(new heir(home_, shared_from_this()), false);
-  auto const op = op_;
-  op->mutable_info().operation = "rebuild";
-  op->mutable_info().group = from_->label().c_str();
-  op->mutable_info().site = site_;
-  work<membership> result{detail::op_ptr<membership>(op)};
-  if (!is_first) {
-    fail(errc::invalid_argument, "this member waits for the rebuilt group already");
-    return result;
-  }
+  op_->mutable_info().operation = "rebuild";
+  op_->mutable_info().group = from_->label().c_str();
+  op_->mutable_info().site = site_;
+  return work<membership>{detail::op_ptr<membership>(op_)};
+}
+
+work<membership> succession::refuse(errc code, std::string const& why) {
+  auto result = make_handle();
+  fail(code, why);
+  return result;
+}
+
+work<membership> succession::begin(clock::duration deadline) {
+  auto result = make_handle();
   if (!store_) {
     fail(errc::unsupported, "there is no store to agree in");
     return result;
@@ -276,6 +281,7 @@ boost::intrusive_ptr<succession::heir> succession::take_op() {
 void succession::admitted(membership m) {
   auto const op = take_op();
   if (!op) return;
+  from_->note_rebuilt();
   op->store(std::move(m));
   op->finish();
   op->part();

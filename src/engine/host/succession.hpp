@@ -6,6 +6,7 @@
 #include <exception>
 #include <hocket/async/detail/op_state.hpp>
 #include <hocket/async/work.hpp>
+#include <hocket/error.hpp>
 #include <hocket/group/engine.hpp>
 #include <hocket/group/store.hpp>
 #include <memory>
@@ -28,7 +29,8 @@ class succession final : public std::enable_shared_from_this<succession> {
  public:
   succession(std::shared_ptr<host_hub> from, detail::port_ptr home, std::source_location site);
   ~succession();
-  [[nodiscard]] work<membership> begin(clock::duration deadline, bool is_first);
+  [[nodiscard]] work<membership> begin(clock::duration deadline);
+  [[nodiscard]] work<membership> refuse(errc code, std::string const& why);
   /// Somebody else is known to be gone.
   void member_left();
 
@@ -38,6 +40,7 @@ class succession final : public std::enable_shared_from_this<succession> {
   class entrance;
 
   [[nodiscard]] std::string key(std::string const& what) const;
+  work<membership> make_handle();
   void registered();
   void wait_for_all();
   void propose();

@@ -192,6 +192,19 @@ void hub::revoke(int rank, std::string const& reason) noexcept {
   d.carry_out(*carrier_);
 }
 
+void hub::end_all(errc code, std::string const& reason) noexcept {
+  decisions d(*this);
+  {
+    std::lock_guard const lock(mutex_);
+    auto const why = [&](request const& r) {
+      return make_failure(make_error_code(code), roster_.place(r) + ": " + reason);
+    };
+    for (auto& [id, all] : channels_)
+      for (channel& c : all) c.end_all(why, d);
+  }
+  d.carry_out(*carrier_);
+}
+
 std::string hub::missing(request const& r) {
   std::lock_guard const lock(mutex_);
   auto const after = fmt::format(

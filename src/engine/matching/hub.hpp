@@ -30,6 +30,8 @@ class hub : public std::enable_shared_from_this<hub> {
   [[nodiscard]] std::string missing(request const& r);
   /// Another member does not wait at that monitored barrier any more.
   void give_up(int rank, std::uint64_t channel, std::uint64_t sequence, bool late) noexcept;
+  /// Ends all calls that wait.
+  void end_all(errc code, std::string const& reason) noexcept;
   /// Adds a line for each call of the member that waits here.
   void pending(int rank, std::vector<std::string>& lines);
   [[nodiscard]] bool drive() noexcept { return carrier_->rt().drive(); }
