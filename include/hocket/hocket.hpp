@@ -6,6 +6,7 @@
 #include <hocket/async/event.hpp>
 #include <hocket/async/op_options.hpp>
 #include <hocket/async/promise.hpp>
+#include <hocket/async/run.hpp>
 #include <hocket/async/runtime.hpp>
 #include <hocket/async/stream.hpp>
 #include <hocket/async/task_group.hpp>

@@ -3,11 +3,14 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <hocket/async/detail/timer_queue.hpp>
 #include <hocket/async/runtime.hpp>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "sleeper.hpp"
@@ -49,7 +52,7 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   void stop() noexcept {
     stopping_.store(true, std::memory_order_relaxed);  // published by wake()
     running_.store(false, std::memory_order_release);
-    wake();
+    sleeper_.wake();
     if (thread_.joinable()) thread_.join();
     timers_->close();
     // What was left to the thread while it ended.
@@ -89,7 +92,19 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     }
     if (s.wake_fd() >= 0) wake();  // a sleeping thread holds its file open
   }
-  void wake() noexcept { sleeper_.wake(); }
+  void wake() noexcept {
+    // A read-modify-write: what was published before it is seen by the turn that follows the rest.
+    if (rests_.fetch_or(0, std::memory_order_acq_rel) != 0) return;
+    sleeper_.wake();
+  }
+  void begin_loop() noexcept { loops_.fetch_add(1, std::memory_order_acq_rel); }
+  void end_loop() noexcept {
+    if (loops_.fetch_sub(1, std::memory_order_acq_rel) == 1) sleeper_.wake();
+  }
+  bool poll_from_loop() {
+    loop_turns_.fetch_add(1, std::memory_order_relaxed);
+    return poll();
+  }
   bool poll() {
     std::unique_lock const turn(turn_, std::try_to_lock);
     return turn && one_turn();
@@ -130,9 +145,26 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     for (std::size_t i = 0; i < sources_.size(); ++i) more |= sources_[i]->progress();
     return more;
   }
+  // Whether a loop has driven the sources since this was asked last. The thread only.
+  bool loop_is_awake() noexcept {
+    auto const turns = loop_turns_.load(std::memory_order_relaxed);
+    return loops_.load(std::memory_order_acquire) > 0 &&
+           std::exchange(loop_turns_seen_, turns) != turns;
+  }
+  // Leaves the sources to a loop while there is one that looks after them.
+  void rest() noexcept {
+    if (!loop_is_awake()) return;
+    sleeper_.clear();
+    rests_.fetch_or(1, std::memory_order_acq_rel);
+    do {
+      sleeper_.sleep(loop_silence_max);
+    } while (!stopping_.load(std::memory_order_relaxed) && loop_is_awake());
+    rests_.fetch_and(0, std::memory_order_acq_rel);
+  }
   void loop() {
     for (;;) {
       bool more = false;
+      rest();
       while (visitors_.load(std::memory_order_relaxed) != 0) std::this_thread::yield();
       {
         std::lock_guard const turn(turn_);
@@ -150,6 +182,9 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
     }
   }
 
+  // Longer than a turn of a loop whose handlers do not compute.
+  static constexpr auto loop_silence_max = std::chrono::microseconds(200);
+
   runtime_options const options_;
   boost::intrusive_ptr<timer_queue> timers_;
   turn_mutex turn_;
@@ -158,6 +193,10 @@ class runtime_core : public std::enable_shared_from_this<runtime_core> {
   sleeper sleeper_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> running_{false};
+  std::atomic<int> loops_{0};  // that drive the sources
+  std::atomic<std::uint64_t> loop_turns_{0};
+  std::uint64_t loop_turns_seen_ = 0;
+  std::atomic<unsigned> rests_{0};  // the thread leaves the sources to a loop
   std::thread thread_;
 };
 
@@ -191,6 +230,9 @@ runtime& runtime::process() {
 
 hocket::clock const& runtime::clock() const noexcept { return core_->clock(); }
 bool runtime::poll() { return core_->poll(); }
+void runtime::begin_loop() noexcept { core_->begin_loop(); }
+void runtime::end_loop() noexcept { core_->end_loop(); }
+bool runtime::poll_from_loop() { return core_->poll_from_loop(); }
 detail::timer_queue& runtime::timers() noexcept { return core_->timers(); }
 
 }  // namespace hocket

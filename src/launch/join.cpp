@@ -20,30 +20,13 @@
 #include <vector>
 
 #include "engine/host/host_engine.hpp"
+#include "meet.hpp"
 #include "outward_address.hpp"
-#include "store_directory.hpp"
+#include "resident.hpp"
+#include "time_left.hpp"
 
 namespace hocket {
 namespace {
-
-// What is left of a limit that counts from the call.
-class time_left {
- public:
-  explicit time_left(clock::duration limit)
-      : is_limited_(limit != clock::duration::max()),
-        end_(is_limited_ ? std::chrono::steady_clock::now() + limit
-                         : std::chrono::steady_clock::time_point::max()) {}
-  [[nodiscard]] clock::duration get() const {
-    if (!is_limited_) return clock::duration::max();
-    return std::max<clock::duration>(end_ - std::chrono::steady_clock::now(),
-                                     clock::duration::zero());
-  }
-  [[nodiscard]] op_options options() const { return op_options().deadline(get()); }
-
- private:
-  bool is_limited_;
-  std::chrono::steady_clock::time_point end_;
-};
 
 host::identity identity_of(launch_options const& options) {
   host::identity me;
@@ -82,16 +65,6 @@ std::vector<io::address> listening_addresses(launch_options const& options) {
   return all;
 }
 
-// Equal for processes that may read one another's memory: no others with HOCKET_HOST_READ=off.
-std::string name_of_host() {
-  auto const reads = variable("HOCKET_HOST_READ");
-  if (reads == "off") return fmt::format("{}/{}", host::name_of_this_host(), ::getpid());
-  if (!reads.empty() && reads != "auto")
-    throw error(errc::invalid_argument,
-                fmt::format("HOCKET_HOST_READ is '{}'; it may be auto or off", reads));
-  return host::name_of_this_host();
-}
-
 world make_world(launch_options const& options, boost::asio::any_io_executor const& ex,
                  runtime_handle const& rt, std::shared_ptr<engine> e, group_spec spec,
                  std::shared_ptr<endpoint> at, detail::port_ptr const& home) {
@@ -102,79 +75,36 @@ world make_world(launch_options const& options, boost::asio::any_io_executor con
   return world(std::move(core));
 }
 
-// The store's sockets belong to the world's execution context: they are let go there, whichever
-// thread drops the last handle of the world, or with the context.
-class held_at_home {
- public:
-  held_at_home(rendezvous r, detail::port_ptr home)
-      : held_(std::make_unique<rendezvous>(std::move(r))), home_(std::move(home)) {}
-  held_at_home(held_at_home const&) = delete;
-  held_at_home& operator=(held_at_home const&) = delete;
-  ~held_at_home() {
-    if (detail::runs_here(home_.get())) return;
-    if (home_->closed()) {  // the context has taken the sockets with it
-      static_cast<void>(held_.release());
-      return;
-    }
-    detail::op_ptr<void> const now(new detail::signal_state(home_.get()), false);
-    now->finish();
-    detail::start<boost::system::error_code, void>(
-        now, [r = std::shared_ptr<rendezvous>(std::move(held_))](boost::system::error_code) {});
-  }
-
- private:
-  std::unique_ptr<rendezvous> held_;
-  detail::port_ptr const home_;
-};
-
-// None: a world of one, which meets nobody.
-std::shared_ptr<store> store_of(rendezvous const& met, launch_options const& options) {
-  if (!met.store()) return nullptr;
-  return make_prefixed_store(met.store(), fmt::format("hocket/{}/", options.epoch()));
-}
-
-std::shared_ptr<host::directory> directory_of(std::shared_ptr<store> const& s) {
-  if (!s) return nullptr;
-  return std::make_shared<store_directory>(s);
-}
-
 boost::asio::awaitable<world> join_host(boost::asio::any_io_executor ex, launch_options options,
                                         time_left limit) {
   auto const rt = runtime::process().handle();
   auto const home = detail::port_of(ex);
   auto meeting = open_store(ex, options, limit.options());
-  auto const rendezvous = co_await std::move(meeting);
-  auto const store = store_of(rendezvous, options);
-
-  if (store) {
-    auto counted = store->add(fmt::format("rank/{}", options.rank()), 1, limit.options());
-    auto const count = co_await std::move(counted);
-    if (count != 1)
-      throw error(errc::mismatch,
-                  fmt::format("{} processes of job \"{}\" say that they are rank {}", count,
-                              options.job(), options.rank()));
-  }
+  auto const met = co_await std::move(meeting);
 
   auto const addresses = listening_addresses(options);
-  auto const host = name_of_host();
+  auto const host = host::name_of_this_host();
   auto const engine =
       std::make_shared<host::host_engine>(rt, identity_of(options), addresses, host);
-  auto const place = host::encode(engine->place());
-  if (store) {
-    auto told = store->set(store_directory::key(options.rank()), place, limit.options());
-    co_await std::move(told);
-  }
-  engine->keep(std::make_shared<held_at_home>(rendezvous, home));
-  engine->start(directory_of(store));
+  std::shared_ptr<store> shared;  // none for a world of one, which meets nobody
+  if (met.store())
+    shared = make_prefixed_store(met.store(), fmt::format("hocket/{}/", options.epoch()));
+  engine->keep(std::make_shared<resident>(
+      ex, std::make_shared<std::pair<rendezvous, decltype(shared)>>(met, shared)));
 
   group_spec spec;
   spec.name = "world";
   spec.epoch = options.epoch();
   spec.members = rank_group::consecutive(world_rank(0), options.size());
   spec.rank = group_rank(options.rank());
-  spec.deadline = limit.get();
-  auto joining = engine->join(spec, home, std::source_location::current());
-  auto at = co_await std::move(joining);
+  auto at = engine->admit(spec);
+
+  std::vector<host::peer_place> where(1, engine->place());
+  if (shared) {
+    auto meets = meet(shared, options, engine->place(), met.is_host(), limit);
+    where = co_await std::move(meets);
+  }
+  engine->start(std::move(where), shared);
   co_return make_world(options, ex, rt, engine, std::move(spec), std::move(at), home);
 }
 

@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <hocket/async/run.hpp>
 #include <hocket/error.hpp>
 #include <hocket/group/local_world.hpp>
 #include <hocket/launch/join.hpp>
@@ -48,6 +49,8 @@ po::options_description options() {
   add("bytes", po::value<std::string>()->value_name("FIRST[:LAST[:xF]]"),
       "sizes, each F times the one before (default 8:64Mi:x8); Ki, Mi, Gi are binary");
   add("seconds", po::value<double>()->value_name("S"), "for each size and placement (default 0.2)");
+  add("sleep", po::bool_switch(),
+      "ranks sleep in io_context::run() while they wait, not in hocket::run()");
   add("explain", po::bool_switch(), "say which way the bytes of each size go");
   add("json", po::bool_switch(), "one JSON document on stdout");
   return all;
@@ -62,7 +65,7 @@ std::string list_of(auto const& names) {
 std::string help() {
   std::ostringstream text;
   text << "hocket bench OP [--ranks N] [--engine NAME] [--bytes FIRST:LAST:xF] [--seconds S]\n"
-          "             [--explain] [--json]\n\n"
+          "             [--sleep] [--explain] [--json]\n\n"
           "Measures OP between N ranks on this host and checks its result. OP is one of\n"
        << "all_gather, all_reduce, reduce, reduce_scatter, broadcast, all_to_all, send_recv,\n"
           "gather, scatter, barrier, broadcast_object.\n\n"
@@ -154,6 +157,7 @@ bench_plan read(arguments args) {
   if (!(plan.seconds > 0 && plan.seconds <= 3600))
     throw error(errc::invalid_argument,
                 fmt::format("--seconds {} is not above 0 and up to 3600", plan.seconds));
+  plan.sleeps = values["sleep"].as<bool>();
   plan.explain = values["explain"].as<bool>();
   plan.json = values["json"].as<bool>();
   return plan;
@@ -164,6 +168,14 @@ int report(bench_plan const& plan, std::vector<bench_row> const& rows) {
   return std::ranges::any_of(rows, [](auto const& row) { return row.wrong != 0; }) ? 1 : 0;
 }
 
+void run_context(bench_plan const& plan, asio::io_context& ctx) {
+  if (plan.sleeps) {
+    ctx.run();
+  } else {
+    hocket::run(ctx);
+  }
+}
+
 int run_local(bench_plan const& plan) {
   asio::io_context ctx(1);
   std::vector<bench_row> rows;
@@ -172,7 +184,7 @@ int run_local(bench_plan const& plan) {
     auto mine = co_await measure(w.group(), plan);
     if (w.rank().value() == 0) rows = std::move(mine);
   });
-  ctx.run();
+  run_context(plan, ctx);
   ranks.rethrow();
   return report(plan, rows);
 }
@@ -195,7 +207,7 @@ int run_as_rank(bench_plan const& plan) {
                    failure = e;
                    rows = std::move(all);
                  });
-  ctx.run();
+  run_context(plan, ctx);
   try {
     if (failure) std::rethrow_exception(failure);
   } catch (std::exception const& e) {  // standard output is rank 0's

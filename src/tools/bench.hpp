@@ -22,6 +22,7 @@ struct bench_plan {
   int ranks = 2;
   std::vector<std::int64_t> bytes;
   double seconds = 0.2;  ///< for each number of bytes and placement
+  bool sleeps = false;   ///< nobody spins while it waits
   bool explain = false;
   bool json = false;
 };

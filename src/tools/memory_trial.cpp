@@ -50,9 +50,15 @@ int hear(int from, int otherwise) {
 [[noreturn]] void take(pid_t giver, std::vector<std::byte> const& memory, int result) {
   live_with_parent();
   std::vector<std::byte> got(memory.size());
-  auto const code = host::read_memory(giver, reinterpret_cast<std::uintptr_t>(memory.data()),
-                                      got.data(), got.size());
-  bool const right = std::ranges::all_of(got, [](std::byte b) { return b == after; });
+  host::foreign_bytes from;
+  from.process = giver;
+  from.address = reinterpret_cast<std::uintptr_t>(memory.data());
+  from.bytes = memory.size();
+  from.seal_address = host::address_of_seal();
+  std::uint32_t seal = 0;
+  auto const code = host::read_memory(from, got.data(), seal);
+  bool const right = seal == host::seal_of_this_process() &&
+                     std::ranges::all_of(got, [](std::byte b) { return b == after; });
   tell(result, code ? code.value() : right ? 0 : wrong_bytes);
   ::_exit(0);
 }

@@ -103,6 +103,11 @@ class runtime {
   [[nodiscard]] runtime_handle handle() const noexcept { return runtime_handle(core_); }
   /// @cond
   [[nodiscard]] detail::timer_queue& timers() noexcept;
+  // From here on to `end_loop` the caller's loop drives the sources by `poll_from_loop`; the thread
+  // takes over again where that is not called for a while.
+  void begin_loop() noexcept;
+  void end_loop() noexcept;
+  bool poll_from_loop();
   /// @endcond
   /// One turn on this thread: fires due deadlines, asks each source once. True: there is more.
   /// Does nothing if another thread is at it.

@@ -23,7 +23,13 @@ namespace hocket {
 /// it `errc::timed_out` names the ranks that have not come. Bad or duplicate ranks are
 /// `errc::invalid_argument` or `errc::mismatch`, a peer that dies meanwhile `errc::peer_lost`.
 /// The world leaves all its groups when its last handle is dropped: what is queued still goes out,
-/// for at most 500 ms. The executor's context must outlive it.
+/// for at most 500 ms; calls that still wait then end with `errc::group_closed`. The executor's
+/// context must outlive it.
+///
+/// SIGUSR1 logs, on a rank that gets it, each call that is pending, since when, and who has not
+/// come; `HOCKET_LOG=debug` does so whenever a deadline passes. A program that handles or ignores
+/// the signal before it joins keeps it. In a child forked from a rank, calls of its groups are
+/// `errc::not_initialized`.
 [[nodiscard]] work<world> join(boost::asio::any_io_executor const& ex,
                                launch_options const& options = launch_options::from_environment(),
                                op_options const& call = {},

@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "memory_reader.hpp"
 #include "wire.hpp"
 
 namespace hocket::host {
@@ -94,6 +95,7 @@ void put_gifts(letter& l, std::span<tensor const> gifts, bool is_inline, std::ui
     put_shape(to, t.dtype(), t.shape());
     to.put(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(t.const_bytes())));
   }
+  to.put(seal_of_this_process());
   if (l.body.size() > extra_bytes_max)
     throw error(errc::too_large,
                 fmt::format("what the call gives takes {} bytes to describe ({} tensors), at most "
@@ -118,6 +120,7 @@ told_gifts take_gifts(frame_head const& head, byte_reader& from,
     g.address = from.take<std::uint64_t>();
     told.gives.push_back(std::move(g));
   }
+  told.seal = from.take<std::uint32_t>();
   byte_reader bytes(payload);
   if (told.is_here)
     for (given const& g : told.gives) {
@@ -272,6 +275,7 @@ void told_gifts::move_to(remote_call& c) && {
   c.gives = std::move(gives);
   c.is_here = is_here;
   c.exposure = exposure;
+  c.seal = seal;
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (i == 0) {
       c.asked.in = std::move(items[i]);

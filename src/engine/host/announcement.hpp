@@ -62,6 +62,7 @@ struct told_gifts {
   std::vector<tensor> items;  ///< all of them, if they came with the frame
   bool is_here = false;
   std::uint64_t exposure = 0;
+  std::uint32_t seal = 0;  ///< the giver's, before the addresses were true for others
   /// Hands them to the call.
   void move_to(remote_call& c) &&;
 };

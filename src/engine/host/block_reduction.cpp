@@ -37,7 +37,7 @@ bool block_reduction::is_readable() const {
 
 bool block_reduction::step() noexcept {
   try {
-    if (!std::exchange(begun_, true)) {
+    if (!std::exchange(begun_, true) && !failure_.exception) {
       auto const elsewhere =
           std::ranges::count_if(operands_, [](operand const& o) { return o.here == nullptr; });
       block_ = algorithm::elements_a_block(size_of(print_.dtype), static_cast<int>(elsewhere));
@@ -61,6 +61,12 @@ bool block_reduction::step() noexcept {
   return false;
 }
 
+void block_reduction::abort(detail::failure const& why) noexcept {
+  if (!failure_.exception) failure_ = why;
+  done_ = count_;
+  net_.cancel(*this, why);
+}
+
 bool block_reduction::read_block(std::int64_t n) {
   auto const skipped = static_cast<std::size_t>(done_) * size_of(print_.dtype);
   auto const bytes = static_cast<std::size_t>(n) * size_of(print_.dtype);
@@ -73,7 +79,7 @@ bool block_reduction::read_block(std::int64_t n) {
     }
     if (used == staged_.size()) staged_.push_back(tensor::empty(print_.dtype, shape{block_}));
     std::byte* const place = staged_[used++].bytes();
-    if (!net_.read_now(o.peer, o.address + skipped, place, bytes)) return false;
+    if (!net_.read_now(o.peer, o.address + skipped, o.seal, place, bytes)) return false;
     from_[i] = place;
   }
   return true;
@@ -81,15 +87,17 @@ bool block_reduction::read_block(std::int64_t n) {
 
 // From the beginning, also where some blocks are done: those are not needed again.
 void block_reduction::fetch_all() {
+  for (auto& o : operands_)
+    if (o.here == nullptr) o.fetched = tensor::empty(print_.dtype, shape{count_});
   left_ = 1;
-  for (auto& o : operands_) {
+  for (auto const& o : operands_) {
     if (o.here != nullptr) continue;
-    o.fetched = tensor::empty(print_.dtype, shape{count_});
     wanted w;
     w.peer = o.peer;
     w.exposure = o.exposure;
     w.offset = o.offset;
     w.address = o.address;
+    w.seal = o.seal;
     w.to = o.fetched.bytes();
     w.bytes = o.fetched.nbytes();
     w.then = this;

@@ -19,6 +19,7 @@ struct operand {
   std::uint64_t exposure = 0;
   std::uint64_t offset = 0;
   std::uint64_t address = 0;  ///< of those bytes in the peer's memory
+  std::uint32_t seal = 0;     ///< the peer's then
   tensor fetched;             ///< holds them once a peer has sent them
 };
 
@@ -34,6 +35,8 @@ class block_reduction final : public chore, private arrival {
   /// One bounded turn; ends with `then.came`, after which this may be gone. To be called by whoever
   /// drives the fabric; it goes on by itself.
   bool step() noexcept override;
+  /// Ends it with `why`, soon. On the thread that drives the fabric.
+  void abort(detail::failure const& why) noexcept;
 
  private:
   void came(detail::failure const& f) noexcept override;

@@ -118,6 +118,80 @@ tensor place_in_result(request const& own, request const& from, given const& g) 
 }  // namespace
 
 exchange::exchange(std::shared_ptr<host_hub> at) : hub_(std::move(at)) {}
+exchange::~exchange() = default;
+
+void exchange_list::add(exchange& e) noexcept {
+  std::lock_guard const lock(mutex_);
+  e.after_ = first_;
+  if (first_ != nullptr) first_->before_ = &e;
+  first_ = &e;
+  if (ended_.exception) e.abort(ended_);
+}
+
+void exchange_list::remove(exchange& e) noexcept {
+  std::lock_guard const lock(mutex_);
+  (e.before_ != nullptr ? e.before_->after_ : first_) = e.after_;
+  if (e.after_ != nullptr) e.after_->before_ = e.before_;
+}
+
+void exchange_list::abort_all(failure const& why) noexcept {
+  std::lock_guard const lock(mutex_);
+  ended_ = why;
+  for (auto* e = first_; e != nullptr; e = e->after_) e->abort(why);
+}
+
+void exchange_list::report(std::vector<std::string>& lines) {
+  std::lock_guard const lock(mutex_);
+  for (auto* e = first_; e != nullptr; e = e->after_) lines.push_back(e->describe());
+}
+
+// Transfers end later, from the fabric, under no lock of this object or of the list.
+void exchange::abort(failure const& why) noexcept {
+  std::lock_guard const lock(mutex_);
+  aborted_ = why;
+  if (!failure_.exception) failure_ = why;
+  for (auto const& d : deliveries_) hub_->net().cancel(*d, why);
+  hub_->net().recall(exposure_, why);
+}
+
+// An abort that came before everything was asked for has missed some of it.
+void exchange::close() {
+  {
+    std::lock_guard const lock(mutex_);
+    if (aborted_.exception) {
+      for (auto const& d : deliveries_) hub_->net().cancel(*d, aborted_);
+      hub_->net().recall(exposure_, aborted_);
+    }
+  }
+  arrive({});
+}
+
+std::string exchange_list::waits_of(request const& r) {
+  std::lock_guard const lock(mutex_);
+  for (auto* e = first_; e != nullptr; e = e->after_)
+    if (&e->own_call() == &r) return e->waits_for();
+  return {};
+}
+
+std::string exchange::waits_for() {
+  std::lock_guard const lock(mutex_);
+  std::string waits;
+  for (auto const& d : deliveries_)
+    if (d->left > 0)
+      waits += fmt::format("{}bytes of rank {}", waits.empty() ? "" : ", ", d->giver());
+  auto const takers = hub_->net().takers_of(exposure_);
+  for (int const r : takers)
+    waits += fmt::format("{}rank {} to take its part", waits.empty() ? "" : ", ", r);
+  return waits;
+}
+
+std::string exchange::describe() {
+  auto const& own = own_call();
+  auto const ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since_);
+  return fmt::format("{} #{}: {} has met and moves for {:.0f} ms; it waits for {}", hub_->label(),
+                     own.sequence, hocket::describe(own), ms.count(), waits_for());
+}
 
 void exchange::fetch_from(remote_call& from, request& own) noexcept {
   try {
@@ -141,9 +215,11 @@ void exchange::fetch_all(remote_call& from, request& own) {
     is_direct |= t.defined();
     items.push_back(t.defined() ? std::move(t) : tensor::empty(g.dtype, g.shape));
   }
-  auto& d = *deliveries_.emplace_back(std::make_unique<delivery>(*this, from));
+  auto made = std::make_unique<delivery>(*this, from);
+  auto& d = *made;
   {
     std::lock_guard const lock(mutex_);
+    deliveries_.push_back(std::move(made));
     ++left_;
   }
   from.asked.in = items.front();
@@ -160,6 +236,7 @@ void exchange::fetch_all(remote_call& from, request& own) {
     w.exposure = from.exposure;
     w.item = item;
     w.address = g.address;
+    w.seal = from.seal;
     w.to = item == 0 && is_direct ? items[item].bytes(own.writes) : items[item].bytes();
     w.bytes = g.bytes();
     w.then = &d;
@@ -177,6 +254,7 @@ void exchange::drain(request& own) {
   {
     std::lock_guard const lock(mutex_);
     ++left_;
+    exposure_ = own.exposure;
   }
   failure f;
   if (hub_->net().is_drained(std::exchange(own.exposure, 0), drained_, f)) arrive(f);
@@ -198,6 +276,7 @@ void exchange::arrive(failure const& f) noexcept {
     if (f.exception && !failure_.exception) failure_ = f;
     if (--left_ > 0) return;
   }
+  hub_->exchanges().remove(*this);
   finished(failure_);
 }
 
@@ -209,6 +288,7 @@ class collective_exchange final : public exchange {
       : exchange(std::move(at)), meeting_(m) {}
   void begin() {
     request& own = *meeting_.parts[static_cast<std::size_t>(hub_->place())];
+    hub_->exchanges().add(*this);
     if (own.print.kind == op_kind::all_to_all) compare_sizes(own);
     for (request* const part : meeting_.parts)
       if (part->is_remote()) fetch_from(remote_call::of(*part), own);
@@ -249,6 +329,10 @@ class collective_exchange final : public exchange {
     meeting_.finish(outcome);
   }
 
+  request const& own_call() const noexcept override {
+    return *meeting_.parts[static_cast<std::size_t>(hub_->place())];
+  }
+
   matching::meeting& meeting_;
 };
 
@@ -257,6 +341,7 @@ class message_exchange final : public exchange {
   message_exchange(std::shared_ptr<host_hub> at, request& send, request& recv)
       : exchange(std::move(at)), send_(send), recv_(recv) {}
   void begin() {
+    hub_->exchanges().add(*this);
     fetch_from(remote_call::of(send_), recv_);
     close();
   }
@@ -267,9 +352,11 @@ class message_exchange final : public exchange {
     auto const outcome =
         f.exception ? matching::failure_of(recv_, f.exception)
                     : matching::outcome_of(recv_, [this] { matching::transfer(send_, recv_); });
-    recv_.complete(outcome);
-    hub_->message_ended(send_, outcome);
+    hub_->message_ended(send_, outcome);  // first: the receiver may leave when it is told
+    recv_.complete(matching::own_copy(outcome));
   }
+
+  request const& own_call() const noexcept override { return recv_; }
 
   request& send_;
   request& recv_;

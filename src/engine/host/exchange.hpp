@@ -2,12 +2,13 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <hocket/detail/block_pool.hpp>
 #include <hocket/group/request.hpp>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "exposure.hpp"
@@ -20,12 +21,35 @@ class meeting;
 namespace hocket::host {
 
 class host_hub;
+class exchange;
+
+/// Those of one group that are under way.
+class exchange_list {
+ public:
+  void add(exchange& e) noexcept;
+  void remove(exchange& e) noexcept;
+  void abort_all(detail::failure const& why) noexcept;
+  void report(std::vector<std::string>& lines);
+  /// What a call that moves waits for; empty if it does not move.
+  [[nodiscard]] std::string waits_of(request const& r);
+
+ private:
+  std::mutex mutex_;
+  detail::failure ended_;  // set: what begins later ends so, too
+  exchange* first_ = nullptr;
+};
 
 /// Fetches what other processes give to calls of this rank, and says when it is there. Deletes
 /// itself.
 class exchange : public detail::pooled {
  public:
-  virtual ~exchange() = default;
+  virtual ~exchange();
+  /// Ends what it waits for with `why`, soon; it ends then.
+  virtual void abort(detail::failure const& why) noexcept;
+  /// "bytes of rank 1, rank 2 to take its part": by ranks of the world.
+  [[nodiscard]] virtual std::string waits_for();
+  /// The call, since when it moves, and what it waits for.
+  [[nodiscard]] std::string describe();
   exchange(exchange const&) = delete;
   exchange& operator=(exchange const&) = delete;
 
@@ -38,7 +62,9 @@ class exchange : public detail::pooled {
   /// Waits until nobody needs the buffers of the call any more.
   void drain(request& own);
   /// Everything has been asked for.
-  void close() { arrive({}); }
+  void close();
+  /// The call of this rank that it serves.
+  [[nodiscard]] virtual request const& own_call() const noexcept = 0;
   /// Everything has come, or something has failed.
   virtual void finished(detail::failure const& f) noexcept = 0;
 
@@ -52,6 +78,7 @@ class exchange : public detail::pooled {
     void came(detail::failure const& f) noexcept override;
     std::size_t left = 1;
     detail::failure why;
+    [[nodiscard]] int giver() const noexcept { return from_.world_rank; }
 
    private:
     exchange& to_;
@@ -71,8 +98,14 @@ class exchange : public detail::pooled {
   std::mutex mutex_;
   int left_ = 1;
   detail::failure failure_;
+  detail::failure aborted_;
+  std::uint64_t exposure_ = 0;  // what it waits for others to fetch
+  std::chrono::steady_clock::time_point const since_ = std::chrono::steady_clock::now();
   std::vector<std::unique_ptr<delivery>> deliveries_;
   drained drained_{*this};
+  friend class exchange_list;
+  exchange* before_ = nullptr;  // in the hub's list
+  exchange* after_ = nullptr;
 };
 
 /// One rank's part of a collective.

@@ -26,6 +26,7 @@ class arrival {
 struct note {
   std::uint64_t exposure = 0;  ///< what can be fetched from it in turn; 0: nothing
   std::uint64_t address = 0;   ///< where that lies in its memory
+  std::uint32_t seal = 0;      ///< its seal then
   detail::failure why;         ///< set: there will be nothing
 };
 
@@ -53,6 +54,11 @@ class exposure {
   /// The taker needs nothing more. False: it needed nothing.
   bool release(int taker) {
     return std::erase_if(lots_, [taker](lot const& l) { return l.taker == taker; }) > 0;
+  }
+  [[nodiscard]] std::vector<int> takers() const {
+    std::vector<int> all;
+    for (auto const& l : lots_) all.push_back(l.taker);
+    return all;
   }
   [[nodiscard]] bool is_drained() const noexcept { return lots_.empty(); }
 

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "forks.hpp"
 #include "memory_reader.hpp"
 
 namespace hocket::host {
@@ -27,14 +28,18 @@ using detail::make_failure;
 constexpr std::size_t inline_read_max = 128 * 1024;
 // So much is read in one turn, so that other peers get theirs.
 constexpr std::size_t read_bytes_a_turn = 1024 * 1024;
+// Windows bound what waits for a peer; one that is beyond this has stopped reading for good.
+constexpr std::size_t waiting_bytes_max = 256 * 1024 * 1024;
 
 // One peer's share of an exposure, on its way. Holds the memory: a peer may say that it needs no
 // more of it before it has all.
 class parcel_out final : public shipment {
  public:
-  parcel_out(frame_head const& h, tensor from, std::size_t start, std::size_t bytes)
+  parcel_out(frame_head const& h, std::uint64_t of, tensor from, std::size_t start,
+             std::size_t bytes)
       : from_(std::move(from)) {
     head = h;
+    exposure = of;
     left = {from_.const_bytes() + start, bytes};
   }
   void done() noexcept override {}
@@ -60,44 +65,21 @@ fabric::fabric(runtime_handle rt, identity me, std::vector<io::address> const& l
       runtime_(std::move(rt)),
       host_(std::move(host)),
       reads_memory_(may_read_memory()),
-      poller_(io::make_poller()) {
+      poller_(io::make_poller()),
+      forks_(forks_of_this_process()) {
+  status_ = std::make_unique<status_watch>(*poller_, [this] { report_asked_ = true; });
   for (auto const& a : listen_at)
     listeners_.push_back(std::make_unique<io::listener>(
         *poller_, a, [this](io::unique_fd s, io::address const&) { accepted(std::move(s)); }));
 }
 
-fabric::~fabric() { stop(clock::duration::zero()); }
-
-void fabric::start(std::shared_ptr<directory> where, std::shared_ptr<mailbox> strangers) {
+void fabric::start(std::vector<peer_place> where, std::shared_ptr<mailbox> strangers) {
   {
     std::lock_guard const lock(mutex_);
-    directory_ = std::move(where);
+    places_ = std::move(where);
     strangers_ = std::move(strangers);
   }
   runtime_.attach(*this);
-}
-
-void fabric::stop(clock::duration limit) noexcept {
-  {
-    std::lock_guard const lock(mutex_);
-    if (std::exchange(stopping_, true)) return;
-  }
-  auto const end = std::chrono::steady_clock::now() + limit;
-  for (bool busy = true; busy && std::chrono::steady_clock::now() < end;) {
-    std::lock_guard const lock(mutex_);
-    poller_->poll();
-    busy = std::ranges::any_of(peers_, [](auto const& p) {
-      return p.second->link.is_open() && !p.second->link.is_over() && !p.second->link.idle();
-    });
-  }
-  runtime_.detach(*this);
-  std::lock_guard const lock(mutex_);
-  listeners_.clear();
-  for (auto& [rank, p] : peers_) p->calling.reset();
-  poller_.reset();
-  groups_.clear();
-  strangers_.reset();
-  directory_.reset();
 }
 
 peer_place fabric::place() const {
@@ -105,6 +87,7 @@ peer_place fabric::place() const {
   for (auto const& l : listeners_) p.addresses.push_back(l->where());
   p.host = host_;
   p.process = ::getpid();
+  p.seal = address_of_seal();
   return p;
 }
 
@@ -112,10 +95,15 @@ peer_place fabric::place() const {
 
 void fabric::post(int to, letter l) {
   std::lock_guard const lock(mutex_);
-  if (stopping_ || lost_.contains(to)) return;
+  bool const has_begun = !places_.empty();
+  if (!has_begun || stopping_ || lost_.contains(to) || doubts_.contains(to)) return;
   peer& p = peer_at(to);
   p.link.send(std::move(l));
   speak(p);
+  if (auto const waiting = p.link.waiting_bytes(); waiting > waiting_bytes_max) {
+    lose_locked(to, fmt::format("it does not read: {} bytes wait for it", waiting));
+    runtime_.wake();
+  }
 }
 
 // A turn of io_uring also takes what has arrived elsewhere: somebody has to hand that on.
@@ -128,7 +116,7 @@ void fabric::speak(peer& p) {
 std::uint64_t fabric::expose(std::unique_ptr<exposure> e) {
   std::lock_guard const lock(mutex_);
   for (auto const& [rank, why] : lost_) e->release(rank);
-  if (e->is_drained()) return 0;
+  if (e->is_drained() || stopping_) return 0;
   auto const id = next_id_++;
   exposures_.emplace(id, std::move(e));
   return id;
@@ -192,23 +180,24 @@ void fabric::fetch(wanted const& want) noexcept {
   bool reads = false;
   {
     std::lock_guard const lock(mutex_);
+    if (stopping_)
+      return tell(want.then, make_failure(make_error_code(errc::group_closed),
+                                          fmt::format("rank {} has left its world", me_.rank)));
     if (auto const gone = lost_.find(want.peer); gone != lost_.end()) {
-      auto& r = inbox_.add();
-      r.then = want.then;
-      r.failure = lost_failure(want.peer, gone->second);
+      tell(want.then, lost_failure(want.peer, gone->second));
       runtime_.wake();
       return;
     }
     peer& p = peer_at(want.peer);
-    reads = p.can_read && p.is_found;
+    reads = p.can_read;
     if (!reads) return push(want);
     if (want.bytes > inline_read_max && runtime_.has_thread()) {
-      readings_.push_back({want, 0});
+      readings_.push_back({want, 0, {}});
       runtime_.wake();
       return;
     }
   }
-  reading r{want, 0};
+  reading r{want, 0, {}};
   while (read_some(r)) {
   }
 }
@@ -216,7 +205,7 @@ void fabric::fetch(wanted const& want) noexcept {
 // Under the lock: the peer sends the bytes.
 void fabric::push(wanted const& want) {
   auto const id = next_id_++;
-  landings_.emplace(id, target{want.peer, want.to, want.bytes, want.then});
+  landings_.emplace(id, target{want.peer, want.to, want.bytes, want.then, {}});
   letter l;
   l.head.kind = frame_kind::fetch;
   l.head.tag = id;
@@ -231,37 +220,45 @@ void fabric::push(wanted const& want) {
 
 // True: there is more to read.
 bool fabric::read_some(reading& r) noexcept {
-  auto const n = std::min(r.what.bytes - r.done, read_bytes_a_turn);
-  ::pid_t process = 0;
+  foreign_bytes from;
+  from.bytes = std::min(r.what.bytes - r.done, read_bytes_a_turn);
+  from.address = r.what.address + r.done;
   {
     std::lock_guard const lock(mutex_);
-    process = peer_at(r.what.peer).place.process;
+    peer const& p = peer_at(r.what.peer);
+    from.process = p.place.process;
+    from.seal_address = p.place.seal;
   }
-  auto const code = read_memory(process, r.what.address + r.done, r.what.to + r.done, n);
-  if (code == boost::system::errc::operation_not_permitted ||
-      code == boost::system::errc::function_not_supported) {
+  std::uint32_t seal = 0;
+  auto const code = read_memory(from, r.what.to + r.done, seal);
+  if (code || seal != r.what.seal) {
     std::lock_guard const lock(mutex_);
-    peer& p = peer_at(r.what.peer);
-    if (std::exchange(p.can_read, false))
-      log(log_level::info,
-          fmt::format("the memory of rank {} cannot be read ({}): its bytes come over a socket",
-                      r.what.peer, code.message()));
-    push(r.what);
+    read_failed(r, code);
     return false;
   }
-  if (code) {
-    bool const gone = code == boost::system::errc::no_such_process;
-    auto const f =
-        make_failure(gone ? make_error_code(errc::peer_lost) : code,
-                     fmt::format("{} bytes of rank {}, process {}, could not be read: {}",
-                                 r.what.bytes, r.what.peer, process, code.message()));
-    r.what.then->came(f);
-    return false;
-  }
-  r.done += n;
+  r.done += from.bytes;
   if (r.done < r.what.bytes) return true;
   r.what.then->came({});
   return false;
+}
+
+// Not permitted; or the peer is going, or has taken memory back: it knows whether it was this.
+void fabric::read_failed(reading const& r, boost::system::error_code why) {
+  peer& p = peer_at(r.what.peer);
+  bool const refused = why == boost::system::errc::operation_not_permitted ||
+                       why == boost::system::errc::function_not_supported;
+  if (refused && std::exchange(p.can_read, false))
+    log(log_level::info,
+        fmt::format("the memory of rank {} cannot be read ({}): its bytes come over a socket",
+                    r.what.peer, why.message()));
+  if (r.cancelled.exception) {
+    tell(r.what.then, r.cancelled);
+  } else if (auto const gone = lost_.find(r.what.peer); gone != lost_.end()) {
+    tell(r.what.then, lost_failure(r.what.peer, gone->second));
+  } else {
+    push(r.what);
+  }
+  runtime_.wake();
 }
 
 // A peer wants bytes of an exposure.
@@ -276,14 +273,13 @@ void fabric::serve(int to, frame_head const& head) {
     letter l;
     l.head.kind = frame_kind::refuse;
     l.head.tag = head.tag;
-    l.head.flags = 1;  // of a transfer
+    l.head.flags = frame_flags::of_transfer;
     p.link.send(std::move(l));
   } else {
     frame_head h;
     h.kind = frame_kind::data;
     h.tag = head.tag;
-    h.address = 0;
-    p.link.send(std::make_unique<parcel_out>(h, std::move(item),
+    p.link.send(std::make_unique<parcel_out>(h, head.address, std::move(item),
                                              static_cast<std::size_t>(head.handle), head.bytes));
   }
   if (p.link.is_open()) poller_->kick(p.link);
@@ -308,6 +304,7 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
       note n;
       n.exposure = head.handle;
       n.address = head.tag;
+      n.seal = head.code;
       if (head.flags != 0)
         n.why = make_failure(
             make_error_code(errc::peer_failed),
@@ -316,7 +313,7 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
       return take_note(head.address, from.peer(), std::move(n));
     }
     case frame_kind::refuse:
-      if (head.flags == 1) {
+      if (head.flags == frame_flags::of_transfer) {
         auto const at = landings_.find(head.tag);
         if (at == landings_.end() || at->second.peer != from.peer()) return;
         auto& r = inbox_.add();
@@ -338,12 +335,17 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
   r.body.insert(r.body.end(), payload.begin(), payload.end());
 }
 
+// Nowhere: the transfer was cancelled here before all of it came.
 std::byte* fabric::landing(in_link& from, frame_head const& head) {
+  if (head.tag >= next_id_ || head.payload_bytes == 0)
+    throw error(errc::corrupt, fmt::format("{} bytes of data of transfer {}, and {} were asked for",
+                                           head.payload_bytes, head.tag, next_id_ - 1));
   auto const at = landings_.find(head.tag);
-  if (at == landings_.end() || at->second.peer != from.peer())
-    throw error(errc::corrupt,
-                fmt::format("data of a transfer {} that is not under way", head.tag));
-  if (head.payload_bytes == 0 || head.payload_bytes > at->second.left)
+  if (at == landings_.end()) return nullptr;
+  if (at->second.peer != from.peer())
+    throw error(errc::corrupt, fmt::format("data of transfer {}, which rank {} was asked for",
+                                           head.tag, at->second.peer));
+  if (head.payload_bytes > at->second.left)
     throw error(errc::corrupt, fmt::format("{} bytes of data where {} are left to come",
                                            head.payload_bytes, at->second.left));
   return at->second.to;
@@ -356,9 +358,8 @@ void fabric::landed(in_link& from, frame_head const& head) {
     return;
   at->second.to += head.payload_bytes;
   at->second.left -= head.payload_bytes;
-  if (at->second.left > 0) return;
-  auto& r = inbox_.add();
-  r.then = at->second.then;
+  if (at->second.left > 0 && !at->second.cancelled.exception) return;
+  tell(at->second.then, at->second.cancelled);
   landings_.erase(at);
 }
 
@@ -384,35 +385,40 @@ bool fabric::progress() noexcept {
     if (stopping_) return false;
     dead_callers_.clear();
     more = poller_->poll();
-    swap(inbox_, handling_);
+    more |= settle_doubts();
   }
-  for (auto& what : handling_.items()) handle(what);
-  more |= !handling_.empty();
-  handling_.clear();
-  chore* next = nullptr;
-  {
-    std::lock_guard const lock(mutex_);
-    if (!chores_.empty()) {
-      next = chores_.front();
-      chores_.pop_front();
-    }
-  }
-  if (next != nullptr) {
-    more = true;
-    if (next->step()) take_up(*next);
-  }
+  if (report_asked_.exchange(false)) report(log_level::warning);
+  more |= deliver();
+  more |= do_chore();
   reading r;
   {
     std::lock_guard const lock(mutex_);
     if (readings_.empty()) return more || !inbox_.empty() || !chores_.empty();
-    r = readings_.front();
+    r = std::move(readings_.front());
     readings_.erase(readings_.begin());
+    being_read_ = &r;
   }
-  if (read_some(r)) {
-    std::lock_guard const lock(mutex_);
-    readings_.push_back(r);
+  bool const unfinished = read_some(r);
+  std::lock_guard const lock(mutex_);
+  being_read_ = nullptr;
+  if (unfinished && r.cancelled.exception) {
+    tell(r.what.then, r.cancelled);
+  } else if (unfinished) {
+    readings_.push_back(std::move(r));
   }
   return true;
+}
+
+// What has come is handled under no lock. True: there was something.
+bool fabric::deliver() noexcept {
+  {
+    std::lock_guard const lock(mutex_);
+    swap(inbox_, handling_);
+  }
+  bool const any = !handling_.empty();
+  for (auto& what : handling_.items()) handle(what);
+  handling_.clear();
+  return any;
 }
 
 void fabric::handle(received& what) noexcept {

@@ -2,11 +2,14 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <hocket/async/runtime.hpp>
+#include <hocket/log.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,7 +17,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "directory.hpp"
 #include "exposure.hpp"
 #include "greeting.hpp"
 #include "in_link.hpp"
@@ -23,6 +25,9 @@
 #include "io/poller.hpp"
 #include "out_link.hpp"
 #include "peer.hpp"
+#include "peer_place.hpp"
+#include "status_watch.hpp"
+#include "succession_tools.hpp"
 
 namespace hocket::host {
 
@@ -33,6 +38,13 @@ class mailbox {
   virtual void receive(int from, frame_head const& head, std::span<std::byte const> extra,
                        std::span<std::byte const> payload) = 0;
   virtual void lost(int world_rank, std::string const& why) = 0;
+  /// The world of this process is about to be left: the others are told, and what waits for them
+  /// ends with `errc::group_closed`. What moves goes on for a while.
+  virtual void world_ends(std::string const& why) = 0;
+  /// Nothing moves any more.
+  virtual void world_ended(std::string const& why) = 0;
+  /// Adds a line for each wait that is pending.
+  virtual void report(std::vector<std::string>& lines) { static_cast<void>(lines); }
 };
 
 /// Bytes of a peer's exposed buffer that this process wants.
@@ -42,6 +54,7 @@ struct wanted {
   std::uint32_t item = 0;
   std::uint64_t offset = 0;   ///< of the first byte, in the item
   std::uint64_t address = 0;  ///< in the peer's memory
+  std::uint32_t seal = 0;     ///< the peer's when it announced the buffer
   std::byte* to = nullptr;
   std::size_t bytes = 0;
   arrival* then = nullptr;
@@ -73,10 +86,15 @@ class fabric final : public progress_source,
   fabric(runtime_handle rt, identity me, std::vector<io::address> const& listen_at,
          std::string host);
   ~fabric() override;
-  /// Begins to answer peers; `where` is used for calling them.
-  void start(std::shared_ptr<directory> where, std::shared_ptr<mailbox> strangers);
+  /// Begins to answer peers, and to call them when they are needed: `where` they are, by rank.
+  void start(std::vector<peer_place> where, std::shared_ptr<mailbox> strangers);
   /// Sends what is queued, for at most `limit`, and closes all connections.
+  /// What is still under way then ends with `errc::group_closed`.
   void stop(clock::duration limit) noexcept;
+
+  /// For rebuilding groups; set before `start`.
+  void set_heirs(succession_tools t) { heirs_ = std::move(t); }
+  [[nodiscard]] succession_tools const& heirs() const noexcept { return heirs_; }
 
   [[nodiscard]] identity const& me() const noexcept { return me_; }
   [[nodiscard]] runtime_handle const& rt() const noexcept { return runtime_; }
@@ -89,21 +107,37 @@ class fabric final : public progress_source,
   void fetch(wanted const& want) noexcept;
   /// Whether the peer's memory can be read, as far as is known.
   [[nodiscard]] bool can_read(int peer);
-  /// Reads it at once; false: it cannot be read. Throws what else keeps the bytes away.
-  [[nodiscard]] bool read_now(int peer, std::uint64_t address, std::byte* to, std::size_t bytes);
+  /// Reads it at once; false: it cannot be read, or is not what was announced under that seal any
+  /// more. Then `fetch` tells.
+  [[nodiscard]] bool read_now(int peer, std::uint64_t address, std::uint32_t seal, std::byte* to,
+                              std::size_t bytes) noexcept;
   void take_up(chore& c) noexcept;
   /// Offers buffers; 0 if there are none.
   [[nodiscard]] std::uint64_t expose(std::unique_ptr<exposure> e);
   /// True if nobody needs the buffers any more, with a taker's complaint in `f`; else `then` hears.
   [[nodiscard]] bool is_drained(std::uint64_t id, arrival& then, detail::failure& f);
+  /// Ends the transfers to `then` that are under way: each tells it `why`, later.
+  void cancel(arrival& then, detail::failure const& why) noexcept;
+  /// Takes the buffers back from those who may still be reading: what they read is not believed.
+  /// Who waits in `is_drained` hears `why`.
+  void recall(std::uint64_t id, detail::failure const& why) noexcept;
+  /// Who still needs the buffers, by ranks of the world.
+  [[nodiscard]] std::vector<int> takers_of(std::uint64_t exposure);
+  /// How far the connections to a peer have come, for messages.
+  [[nodiscard]] std::string stage_of(int rank);
+  /// True in a child that was forked after this object was made: it may touch nothing here.
+  [[nodiscard]] bool is_in_child() const noexcept;
+  /// Logs what all groups wait for.
+  void report(log_level level) noexcept;
+
   /// The buffers of an exposure are released for the taker.
   void release(std::uint64_t id, int taker, detail::failure complaint = {});
 
   /// The buffers of an exposure are offered to nobody any more.
   void conceal(std::uint64_t id);
   /// All notes of takers go to `l` from now on, those that have come already, too. The exposure
-  /// must have been offered with `has_notes`.
-  void listen(std::uint64_t id, note_listener& l);
+  /// must have been offered with `has_notes`. False: it has been recalled.
+  [[nodiscard]] bool listen(std::uint64_t id, note_listener& l);
 
   void enlist(std::uint64_t group, std::shared_ptr<mailbox> at);
   void delist(std::uint64_t group) noexcept;
@@ -119,10 +153,12 @@ class fabric final : public progress_source,
     std::byte* to;
     std::size_t left;
     arrival* then;
+    detail::failure cancelled;  // while bytes are on their way to it
   };
   struct reading {  // out of a peer's memory, in pieces
     wanted what;
     std::size_t done = 0;
+    detail::failure cancelled;
   };
 
   // frame_sink, under the lock
@@ -136,7 +172,6 @@ class fabric final : public progress_source,
 
   static void link_ended(out_link& link, boost::system::error_code why) noexcept;
   void accepted(io::unique_fd socket);
-  void found(int rank, peer_place const& where, std::string const& why_not);
   void connected(peer& p, boost::system::error_code why, io::unique_fd socket);
 
   void speak(peer& p);
@@ -148,10 +183,22 @@ class fabric final : public progress_source,
   void try_next_address(peer& p, std::string const& why);
   void lose_locked(int rank, std::string const& why);
   void serve(int peer, frame_head const& head);
+  void end_waits(detail::failure const& why);
+  void cancel_locked(arrival* then, detail::failure const& why);
+  void tell(arrival* then, detail::failure const& why);
+  bool settle_doubts();
+  bool say_farewell() noexcept;
+  bool handle_what_came() noexcept;
+  [[nodiscard]] bool is_busy() const;
+  bool deliver() noexcept;
+  void drop_silent_strangers();
   void release_locked(std::uint64_t id, int taker, detail::failure complaint);
   void take_note(std::uint64_t id, int taker, note n);
+  void end_notes(std::uint64_t id, detail::failure const& why);
+  bool do_chore() noexcept;
   void push(wanted const& want);
   bool read_some(reading& r) noexcept;
+  void read_failed(reading const& r, boost::system::error_code why);
   void handle(received& what) noexcept;
 
   identity const me_;
@@ -161,23 +208,35 @@ class fabric final : public progress_source,
   std::mutex mutex_;
   std::unique_ptr<io::poller> poller_;
   std::vector<std::unique_ptr<io::listener>> listeners_;
-  std::shared_ptr<directory> directory_;
+  std::vector<peer_place> places_;  // by rank; none before the start
+  succession_tools heirs_;
   std::shared_ptr<mailbox> strangers_;  // frames of groups that are being made
   std::unordered_map<int, std::unique_ptr<peer>> peers_;
   struct caller {
     std::unique_ptr<in_link> link;
     bool is_leaving = false;
+    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
   };
   std::map<in_link*, caller> callers_;
   std::vector<std::unique_ptr<in_link>> dead_callers_;  // until no call is inside them
   std::unordered_map<int, std::string> lost_;
+  struct doubt {
+    std::string why;
+    std::chrono::steady_clock::time_point since;
+  };
+  std::map<int, doubt> doubts_;  // peers whose connection from here has ended
   std::unordered_map<std::uint64_t, target> landings_;
   std::unordered_map<std::uint64_t, std::unique_ptr<exposure>> exposures_;
   std::unordered_map<std::uint64_t, std::shared_ptr<mailbox>> groups_;
   std::vector<reading> readings_;
   std::deque<chore*> chores_;
+  reading* being_read_ = nullptr;
+  std::unique_ptr<status_watch> status_;
+  std::atomic<bool> report_asked_{false};
+  std::uint64_t const forks_;
   inbox inbox_, handling_;
   std::uint64_t next_id_ = 1;
+  bool leaving_ = false;
   bool stopping_ = false;
 };
 

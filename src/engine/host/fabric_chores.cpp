@@ -15,33 +15,44 @@ namespace hocket::host {
 bool fabric::can_read(int rank) {
   std::lock_guard const lock(mutex_);
   if (lost_.contains(rank)) return false;
-  peer const& p = peer_at(rank);
-  return p.is_found && p.can_read;
+  return peer_at(rank).can_read;
 }
 
-bool fabric::read_now(int rank, std::uint64_t address, std::byte* to, std::size_t bytes) {
-  ::pid_t process = 0;
+bool fabric::read_now(int rank, std::uint64_t address, std::uint32_t seal, std::byte* to,
+                      std::size_t bytes) noexcept {
+  foreign_bytes from;
+  from.bytes = bytes;
+  from.address = address;
   {
     std::lock_guard const lock(mutex_);
-    if (auto const gone = lost_.find(rank); gone != lost_.end())
-      throw error(errc::peer_lost, fmt::format("rank {} is lost: {}", rank, gone->second));
-    process = peer_at(rank).place.process;
+    if (lost_.contains(rank)) return false;
+    peer const& p = peer_at(rank);
+    from.process = p.place.process;
+    from.seal_address = p.place.seal;
   }
-  auto const code = read_memory(process, address, to, bytes);
-  if (!code) return true;
-  if (code == boost::system::errc::operation_not_permitted ||
-      code == boost::system::errc::function_not_supported) {
+  std::uint32_t found = 0;
+  auto const code = read_memory(from, to, found);
+  if (!code && found == seal) return true;
+  bool const refused = code == boost::system::errc::operation_not_permitted ||
+                       code == boost::system::errc::function_not_supported;
+  std::lock_guard const lock(mutex_);
+  if (refused && std::exchange(peer_at(rank).can_read, false))
+    log(log_level::info,
+        fmt::format("the memory of rank {} cannot be read ({}): its bytes come over a socket", rank,
+                    code.message()));
+  return false;
+}
+
+bool fabric::do_chore() noexcept {
+  chore* next = nullptr;
+  {
     std::lock_guard const lock(mutex_);
-    if (std::exchange(peer_at(rank).can_read, false))
-      log(log_level::info,
-          fmt::format("the memory of rank {} cannot be read ({}): its bytes come over a socket",
-                      rank, code.message()));
-    return false;
+    if (chores_.empty()) return false;
+    next = chores_.front();
+    chores_.pop_front();
   }
-  auto const story = fmt::format("{} bytes of rank {}, process {}, could not be read: {}", bytes,
-                                 rank, process, code.message());
-  if (code == boost::system::errc::no_such_process) throw error(errc::peer_lost, story);
-  throw error(code, story);
+  if (next->step()) take_up(*next);
+  return true;
 }
 
 void fabric::take_up(chore& c) noexcept {
@@ -52,9 +63,11 @@ void fabric::take_up(chore& c) noexcept {
   runtime_.wake();
 }
 
-void fabric::listen(std::uint64_t id, note_listener& l) {
+bool fabric::listen(std::uint64_t id, note_listener& l) {
   std::lock_guard const lock(mutex_);
-  exposure& e = *exposures_.at(id);
+  auto const at = exposures_.find(id);
+  if (at == exposures_.end()) return false;
+  exposure& e = *at->second;
   e.listener = &l;
   for (auto& [from, said] : std::exchange(e.notes, {})) {
     auto& r = inbox_.add();
@@ -62,6 +75,16 @@ void fabric::listen(std::uint64_t id, note_listener& l) {
     r.listener = &l;
     r.said = std::move(said);
   }
+  return true;
+}
+
+// Under the lock: who has not said anything will not.
+void fabric::end_notes(std::uint64_t id, detail::failure const& why) {
+  exposure const& e = *exposures_.at(id);
+  if (!e.has_notes) return;
+  note n;
+  n.why = why;
+  for (int const taker : e.takers()) take_note(id, taker, n);
 }
 
 // Under the lock. A taker has one.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <hocket/error.hpp>
 #include <hocket/log.hpp>
 #include <utility>
@@ -18,6 +19,9 @@ namespace {
 
 // Connections whose caller has not proved anything yet.
 constexpr std::size_t strangers_max = 256;
+constexpr auto stranger_patience = std::chrono::seconds(10);
+// What a peer said before its connection ended may still have to be read.
+constexpr auto last_word_patience = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -27,11 +31,21 @@ failure lost_failure(int peer, std::string const& why) {
 }
 
 void fabric::accepted(io::unique_fd socket) {
+  drop_silent_strangers();
   if (callers_.size() >= strangers_max + peers_.size()) return;  // closes it
   auto link = std::make_unique<in_link>(*this, me_);
   auto& at = *link;
   callers_[&at].link = std::move(link);
   poller_->add(std::move(socket), at);
+}
+
+// Who has not proved in good time that it belongs here.
+void fabric::drop_silent_strangers() {
+  auto const now = std::chrono::steady_clock::now();
+  std::vector<in_link*> silent;
+  for (auto const& [link, c] : callers_)
+    if (link->peer() < 0 && now - c.since > stranger_patience) silent.push_back(link);
+  for (in_link* const link : silent) drop(*link);
 }
 
 void fabric::greeted(in_link& from) {
@@ -76,9 +90,7 @@ void fabric::fail_landings(int rank) {
       ++at;
       continue;
     }
-    auto& r = inbox_.add();
-    r.then = at->second.then;
-    r.failure = lost_failure(rank, lost_.at(rank));
+    tell(at->second.then, lost_failure(rank, lost_.at(rank)));
     at = landings_.erase(at);
   }
 }
@@ -99,20 +111,8 @@ peer& fabric::peer_at(int rank) {
 }
 
 void fabric::dial(peer& p) {
-  directory_->find(p.link.peer, [weak = weak_from_this(), rank = p.link.peer](
-                                    peer_place const& where, std::string const& why_not) {
-    if (auto const self = weak.lock()) self->found(rank, where, why_not);
-  });
-}
-
-void fabric::found(int rank, peer_place const& where, std::string const& why_not) {
-  std::lock_guard const lock(mutex_);
-  if (stopping_ || lost_.contains(rank)) return;
-  if (!why_not.empty()) return lose_locked(rank, why_not);
-  peer& p = *peers_.at(rank);
-  p.place = where;
-  p.is_found = true;
-  p.can_read = reads_memory_ && where.host == host_;
+  p.place = places_.at(static_cast<std::size_t>(p.link.peer));
+  p.can_read = reads_memory_ && p.place.host == host_;
   try_next_address(p, "");
   runtime_.wake();
 }
@@ -141,14 +141,26 @@ void fabric::connected(peer& p, boost::system::error_code why, io::unique_fd soc
 
 void fabric::link_ended(out_link& link, boost::system::error_code why) noexcept {
   auto& self = *static_cast<fabric*>(link.owner);
-  // What the peer said before it ended may not have been read yet: the end of its own connection
-  // tells when it has.
-  if (link.is_over() && link.is_open() && self.is_calling(link.peer)) return;
   auto const story = link.fault().empty() ? why.message() : link.fault();
   if (!link.is_over()) self.poller_->remove(link, [] {});
-  // What a peer said before it left is read first: the end of its own connection follows that.
-  if (link.fault().empty() && self.is_calling(link.peer)) return;
-  self.lose_locked(link.peer, story);
+  // What the peer said before it ended may still be in the connection that it called on.
+  if (self.is_calling(link.peer)) {
+    self.doubts_.emplace(link.peer, doubt{story, std::chrono::steady_clock::now()});
+  } else {
+    self.lose_locked(link.peer, story);
+  }
+}
+
+// True: the last word of somebody is still waited for.
+bool fabric::settle_doubts() {
+  auto const now = std::chrono::steady_clock::now();
+  for (auto at = doubts_.begin(); at != doubts_.end();) {
+    auto const [rank, d] = *at;
+    bool const is_over = lost_.contains(rank) || now - d.since > last_word_patience;
+    at = is_over ? doubts_.erase(at) : std::next(at);
+    if (is_over) lose_locked(rank, d.why);
+  }
+  return !doubts_.empty();
 }
 
 void fabric::lose(int rank, std::string const& why) {

@@ -43,7 +43,7 @@ struct frame_head {
   std::uint64_t channel = 0;
   std::uint64_t sequence = 0;
   std::int32_t root = -1;  ///< or the peer of a message
-  std::uint32_t code = 0;  ///< errc of a failure
+  std::uint32_t code = 0;  ///< errc of a failure; of `ready`: the sender's seal
   std::int64_t count = 0;
   std::uint64_t shape_hash = 0;
   std::uint64_t plan_hash = 0;
@@ -61,9 +61,10 @@ static_assert(sizeof(frame_head) == frame_head::wire_bytes &&
 namespace frame_flags {
 inline constexpr std::uint32_t has_shape = 1;
 inline constexpr std::uint32_t takes_any_shape = 2;
-inline constexpr std::uint32_t gives = 4;       ///< the rank gives something in this call
-inline constexpr std::uint32_t is_inline = 8;   ///< and the payload is all of it
+inline constexpr std::uint32_t is_inline = 8;   ///< the payload is all that the call gives
 inline constexpr std::uint32_t is_marked = 16;  ///< what it gives is said by a `mark` that follows
+inline constexpr std::uint32_t of_transfer =
+    1;  ///< of `refuse`: the rest of a transfer, not a join
 }  // namespace frame_flags
 
 /// The most that may follow a head: a peer that says more is cut off.

@@ -25,7 +25,12 @@ host_engine::host_engine(runtime_handle rt, identity me, std::vector<io::address
 
 host_engine::~host_engine() { fabric_->stop(farewell_max); }
 
-void host_engine::start(std::shared_ptr<directory> where) {
+std::shared_ptr<endpoint> host_engine::admit(group_spec const& spec) {
+  return joiner_->admit(spec, shared_from_this());
+}
+
+void host_engine::start(std::vector<peer_place> where, std::weak_ptr<store> meeting_place) {
+  fabric_->set_heirs({std::move(meeting_place), joiner_, weak_from_this()});
   fabric_->start(std::move(where), joiner_);
 }
 

@@ -4,12 +4,14 @@
 
 #include <functional>
 #include <hocket/group/engine.hpp>
+#include <hocket/group/store.hpp>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "directory.hpp"
 #include "fabric.hpp"
+#include "peer_place.hpp"
 
 namespace hocket::host {
 
@@ -23,7 +25,11 @@ class host_engine final : public engine, public std::enable_shared_from_this<hos
 
   /// How others reach this process; told before `start`.
   [[nodiscard]] peer_place place() const { return fabric_->place(); }
-  void start(std::shared_ptr<directory> where);
+  /// This rank's end of the group of all, which needs no word of the others: told before `start`.
+  [[nodiscard]] std::shared_ptr<endpoint> admit(group_spec const& spec);
+  /// `where` all ranks are; `meeting_place`: where the members of groups agree on going on without
+  /// lost ones.
+  void start(std::vector<peer_place> where, std::weak_ptr<store> meeting_place = {});
   /// The rank's process has ended, as somebody else has seen.
   void peer_died(int rank, std::string const& why) { fabric_->lose(rank, why); }
   /// What lives as long as this engine does.

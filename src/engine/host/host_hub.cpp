@@ -13,9 +13,9 @@
 #include "engine/matching/meeting.hpp"
 #include "engine/matching/movement.hpp"
 #include "exchange.hpp"
+#include "memory_reader.hpp"
 #include "notice.hpp"
 #include "slice_exchange.hpp"
-#include "wire.hpp"
 
 namespace hocket::host {
 
@@ -57,36 +57,10 @@ class host_hub::carrier final : public matching::carrier {
   std::shared_ptr<fabric> const fabric_;
 };
 
-// A call that failed while others may still read its buffers ends when they do not any more.
-class host_hub::waits_for_takers final : public arrival, public detail::pooled {
- public:
-  waits_for_takers(request& r, failure why) : call_(r), why_(std::move(why)) {}
-  void came(failure const&) noexcept override {
-    std::unique_ptr<waits_for_takers> const self(this);
-    call_.complete(std::move(why_));
-  }
-
- private:
-  request& call_;
-  failure why_;
-};
-
 host_hub::host_hub(std::shared_ptr<fabric> f, group_spec const& spec, std::uint64_t id)
     : hub(std::make_shared<carrier>(f), spec), fabric_(std::move(f)), id_(id) {}
 
 host_hub::~host_hub() = default;
-
-void host_hub::end_own(request& r, failure why) noexcept {
-  std::uint64_t id = 0;
-  {
-    std::lock_guard const lock(marks_mutex_);
-    id = std::exchange(r.exposure, 0);
-  }
-  if (id == 0) return r.complete(std::move(why));
-  auto* const w = new waits_for_takers(r, std::move(why));
-  failure ignored;
-  if (fabric_->is_drained(id, *w, ignored)) w->came({});
-}
 
 std::uint64_t host_hub::next_handle() {
   std::lock_guard const lock(sends_mutex_);
@@ -94,6 +68,11 @@ std::uint64_t host_hub::next_handle() {
 }
 
 void host_hub::call(request& r) noexcept {
+  if (fabric_->is_in_child())
+    return r.complete(make_failure(
+        make_error_code(errc::not_initialized),
+        fmt::format("{}: this process was forked after rank {} had joined: it is no rank itself",
+                    to_string(r.op->info()), fabric_->me().rank)));
   bool const is_send_to_peer =
       is_send(r.print.kind) && r.peer != place() && r.peer != request::any_peer;
   if (matching::is_message(r.print.kind) && !is_send_to_peer) return submit(r);
@@ -294,13 +273,12 @@ void host_hub::send(request& r) {
   l.head.handle = handle;
   fabric_->post(world_rank_of(receiver), std::move(l));
   if (mark) mark.release()->begin(handle);
-  bool gone = false;  // in the meantime
+  failure late;  // in the meantime; a receiver that has only left says how the message ends
   {
     std::lock_guard const lock(mutex_);
-    auto const& departed = roster_.departure_of(receiver);
-    gone = departed && departed->code == errc::peer_lost;
+    late = reason_against(r);
   }
-  if (gone) end_sends(receiver);
+  if (late.code == errc::revoked || late.code == errc::peer_lost) end_sends(receiver);
   if (failed) {  // the peer learns it in its place of the order; this rank knows already
     request* mine = nullptr;
     {
@@ -331,19 +309,6 @@ void host_hub::close_own_channel(std::uint64_t channel) noexcept {
   close_channel(place(), channel);
 }
 
-void host_hub::revoke_all(std::string const& reason) noexcept {
-  post_to_all(notice(frame_kind::revoke, id_, place(), reason));
-  revoke(place(), reason);
-  end_sends(-1);
-}
-
-void host_hub::leave_own(errc code, std::string const& reason) noexcept {
-  auto l = notice(frame_kind::leave, id_, place(), reason);
-  l.head.code = static_cast<std::uint32_t>(code);
-  post_to_all(l);
-  leave(place(), code, reason);
-}
-
 void host_hub::release_gift(remote_call& from) noexcept {
   if (from.is_here || from.gives.empty() || is_send(from.asked.print.kind)) return;
   release(from.world_rank, from.exposure);
@@ -362,6 +327,7 @@ void host_hub::tell_ready(int world_rank_number, std::uint64_t exposure, note co
   l.head.address = exposure;
   l.head.handle = what.exposure;
   l.head.tag = what.address;
+  l.head.code = seal_of_this_process();
   l.head.flags = what.why.exception ? 1 : 0;
   fabric_->post(world_rank_number, std::move(l));
 }

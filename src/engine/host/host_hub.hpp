@@ -9,12 +9,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "engine/matching/carrier.hpp"
 #include "engine/matching/hub.hpp"
+#include "exchange.hpp"
 #include "fabric.hpp"
 #include "remote_call.hpp"
 
@@ -39,10 +41,16 @@ class host_hub final : public matching::hub, public mailbox {
   void call(request& r) noexcept;
   void close_own_channel(std::uint64_t channel) noexcept;
   void revoke_all(std::string const& reason) noexcept;
+  /// The waits of a call of this rank were ended.
+  void withdraw_own(request& r) noexcept;
+  /// This rank's way into the group that goes on.
+  [[nodiscard]] work<membership> rebuild(clock::duration deadline, detail::port_ptr home,
+                                         std::source_location site);
   void leave(int rank, errc code, std::string const& reason) noexcept override;
   void leave_own(errc code, std::string const& reason) noexcept;
 
   // -- for exchanges
+  [[nodiscard]] exchange_list& exchanges() noexcept { return exchanges_; }
   /// Everything that the call gives has been fetched, or will not be.
   void release_gift(remote_call& from) noexcept;
   /// This rank reads no more of a member's exposure.
@@ -58,6 +66,18 @@ class host_hub final : public matching::hub, public mailbox {
   void receive(int from, frame_head const& head, std::span<std::byte const> extra,
                std::span<std::byte const> payload) override;
   void lost(int world_rank, std::string const& why) override;
+  void world_ends(std::string const& why) override { leave_own(errc::group_closed, why); }
+  void world_ended(std::string const& why) override {
+    end_all(errc::group_closed, why);
+    end_sends(-1);
+  }
+  void report(std::vector<std::string>& lines) override;
+
+  // -- for succession
+  [[nodiscard]] group_spec const& spec() const noexcept { return spec_; }
+  [[nodiscard]] std::optional<errc> departure_of(int place);
+  void note_rebuilt() noexcept;
+  [[nodiscard]] std::string name_of_member(int place);
 
  private:
   class carrier;
@@ -77,7 +97,8 @@ class host_hub final : public matching::hub, public mailbox {
                  std::span<std::byte const> payload);
   void take_outcome(int place, frame_head const& head, std::span<std::byte const> extra);
   void hide(request& r) noexcept;
-  void end_sends(int lost) noexcept;
+  void take_revoke(int place, std::string const& reason) noexcept;
+  void end_sends(int to) noexcept;
   [[nodiscard]] int place_of_world(int world_rank) const;
   void post_to_all(letter const& l);
   void end_own(request& r, detail::failure why) noexcept;
@@ -92,6 +113,9 @@ class host_hub final : public matching::hub, public mailbox {
   std::unordered_map<request const*, std::uint64_t> own_marked_;  // collectives, and their handles
   // Calls of others whose marks have not come.
   std::map<std::pair<int, std::uint64_t>, boost::intrusive_ptr<remote_call>> marked_;
+  exchange_list exchanges_;
+  std::weak_ptr<class succession> succession_;  // while this rank rebuilds; both under mutex_
+  bool has_rebuilt_ = false;
 };
 
 }  // namespace hocket::host

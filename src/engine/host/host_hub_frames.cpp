@@ -36,8 +36,10 @@ void host_hub::receive(int from, frame_head const& head, std::span<std::byte con
       if (head.channel == 0) throw error(errc::corrupt, "channel 0 is the group and is not closed");
       return close_channel(who, head.channel);
     case frame_kind::revoke:
-      revoke(who, text_of(extra));
-      return end_sends(-1);
+      return take_revoke(who, text_of(extra));
+    case frame_kind::gave_up:
+      return give_up(who, head.channel, head.sequence,
+                     head.code == static_cast<std::uint32_t>(errc::timed_out));
     case frame_kind::leave:
       return leave(who, code_of_wire(head.code), text_of(extra));
     default:
@@ -100,45 +102,6 @@ void host_hub::take_outcome(int who, frame_head const& head, std::span<std::byte
   }
   hide(*r);
   r->complete(std::move(f));
-}
-
-// A message's buffers are offered no more.
-void host_hub::hide(request& r) noexcept {
-  std::lock_guard const lock(marks_mutex_);
-  if (r.exposure != 0) fabric_->conceal(std::exchange(r.exposure, 0));
-}
-
-// Those whose receiver is lost. After a revocation those that nobody reads from: of the others
-// their receivers say how they end.
-void host_hub::end_sends(int lost) noexcept {
-  std::vector<std::pair<request*, failure>> ended;
-  {
-    std::scoped_lock const lock(marks_mutex_, sends_mutex_, mutex_);
-    for (auto at = sends_.begin(); at != sends_.end();) {
-      request& r = *at->second;
-      if (lost >= 0 ? r.peer != lost : r.exposure != 0) {
-        ++at;
-        continue;
-      }
-      ended.emplace_back(&r, reason_against(r));
-      at = sends_.erase(at);
-    }
-  }
-  for (auto& [r, why] : ended) {
-    hide(*r);
-    r->complete(std::move(why));
-  }
-}
-
-void host_hub::leave(int rank, errc code, std::string const& reason) noexcept {
-  hub::leave(rank, code, reason);
-  // A receiver that is there says how messages to it have ended.
-  if (rank != place() && code == errc::peer_lost) end_sends(rank);
-}
-
-void host_hub::lost(int world_rank_number, std::string const& why) {
-  int const who = place_of_world(world_rank_number);
-  if (who >= 0) leave(who, errc::peer_lost, fmt::format("its process is gone: {}", why));
 }
 
 }  // namespace hocket::host

@@ -87,16 +87,27 @@ struct host_joiner::outcome {
 host_joiner::host_joiner(std::shared_ptr<fabric> f) : fabric_(std::move(f)) {}
 host_joiner::~host_joiner() = default;
 
+std::shared_ptr<endpoint> host_joiner::admit(group_spec const& spec, std::shared_ptr<void> engine) {
+  auto const name = fmt::format("{}@{}", spec.name, spec.epoch);
+  std::lock_guard const lock(mutex_);
+  auto const id = hash_of(fmt::format("{}#{}", name, joined_[name]++));
+  auto hub = std::make_shared<host_hub>(fabric_, spec, id);
+  fabric_->enlist(id, hub);
+  return std::make_shared<host_endpoint>(std::move(hub), std::move(engine));
+}
+
 work<std::shared_ptr<endpoint>> host_joiner::join(group_spec const& spec, detail::port_ptr home,
                                                   std::source_location site,
-                                                  std::weak_ptr<void> engine) {
+                                                  std::weak_ptr<void> engine,
+                                                  std::uint64_t parent) {
   auto const name = fmt::format("{}@{}", spec.name, spec.epoch);
   outcome o;
   handle op;
   auto const limit = spec.deadline;
   {
     std::lock_guard const lock(mutex_);
-    auto const id = hash_of(fmt::format("{}#{}", name, joined_[name]++));
+    auto const id = parent != 0 ? hash_of(fmt::format("{} after {:016x}", name, parent))
+                                : hash_of(fmt::format("{}#{}", name, joined_[name]++));
     op.reset(new joining(std::move(home), shared_from_this(), id), false);
     op->mutable_info().operation = "make_group";
     op->mutable_info().site = site;
@@ -214,15 +225,31 @@ void host_joiner::lost(int rank, std::string const& why) {
   for (auto& o : all) o.carry_out(*fabric_);
 }
 
+void host_joiner::world_ends(std::string const& why) {
+  std::vector<outcome> all;
+  {
+    std::lock_guard const lock(mutex_);
+    for (auto at = open_.begin(); at != open_.end();) {
+      auto& [id, m] = *at++;
+      if (!m.mine) continue;
+      fail(m, errc::group_closed,
+           fmt::format("group {}: rank {} has left: {}", m.spec->name, fabric_->me().rank, why),
+           true, id, all.emplace_back());
+    }
+  }
+  for (auto& o : all) o.carry_out(*fabric_);
+}
+
 void host_joiner::give_up(joining& op) {
   outcome o;
   {
     std::lock_guard const lock(mutex_);
     auto const at = open_.find(op.group);
     if (at == open_.end() || at->second.mine.get() != &op) return;
-    fail(at->second, errc::peer_failed,
-         fmt::format("rank {} gave up waiting for group {}", fabric_->me().rank,
-                     at->second.spec->name),
+    bool const late = op.decided() == detail::verdict::expired;
+    fail(at->second, late ? errc::timed_out : errc::peer_failed,
+         fmt::format("rank {} waited until {}; {}", fabric_->me().rank,
+                     late ? "its deadline passed" : "it was cancelled", missing_of(at->second)),
          true, op.group, o);
   }
   o.carry_out(*fabric_);
@@ -232,13 +259,24 @@ std::string host_joiner::missing(joining const& op) {
   std::lock_guard const lock(mutex_);
   auto const at = open_.find(op.group);
   if (at == open_.end() || at->second.mine.get() != &op) return "the deadline passed";
-  making const& m = at->second;
-  std::string ranks;
-  for (int const r : ranks_of(m.spec->members))
-    if (r != fabric_->me().rank && !m.said.contains(r))
-      ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", r);
-  return fmt::format("the deadline passed; of {} these world ranks have not joined group {}: {}",
-                     to_string(m.spec->members), m.spec->name, ranks);
+  return "the deadline passed; " + missing_of(at->second);
+}
+
+std::string host_joiner::missing_of(making const& m) {
+  std::string ranks, stages;
+  for (int const r : ranks_of(m.spec->members)) {
+    if (r == fabric_->me().rank || m.said.contains(r)) continue;
+    ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", r);
+    stages += fmt::format("; rank {}: {}", r, fabric_->stage_of(r));
+  }
+  return fmt::format("of {} these world ranks have not joined group {}: {}{}",
+                     to_string(m.spec->members), m.spec->name, ranks, stages);
+}
+
+void host_joiner::report(std::vector<std::string>& lines) {
+  std::lock_guard const lock(mutex_);
+  for (auto const& [id, m] : open_)
+    if (m.mine) lines.push_back("make_group: " + missing_of(m));
 }
 
 }  // namespace hocket::host

@@ -27,17 +27,25 @@ class host_hub;
 ///
 /// The n-th joining of a name and epoch on every member is one group. Each member tells all others;
 /// it is in when all have told it. One that cannot go on tells the others why.
+/// A group that goes on after a `parent` counts by that one, not by its name.
 class host_joiner final : public mailbox, public std::enable_shared_from_this<host_joiner> {
  public:
   explicit host_joiner(std::shared_ptr<fabric> f);
   ~host_joiner() override;
 
-  /// What `engine` holds lives as long as the endpoint does.
+  /// Into a group whose members need not be asked, before they can call. `engine` lives as long as
+  /// the endpoint does, here and below.
+  [[nodiscard]] std::shared_ptr<endpoint> admit(group_spec const& spec,
+                                                std::shared_ptr<void> engine);
   work<std::shared_ptr<endpoint>> join(group_spec const& spec, detail::port_ptr home,
-                                       std::source_location site, std::weak_ptr<void> engine);
+                                       std::source_location site, std::weak_ptr<void> engine,
+                                       std::uint64_t parent = 0);
   void receive(int from, frame_head const& head, std::span<std::byte const> extra,
                std::span<std::byte const> payload) override;
   void lost(int world_rank, std::string const& why) override;
+  void world_ends(std::string const& why) override;
+  void world_ended(std::string const&) override {}
+  void report(std::vector<std::string>& lines) override;
 
  private:
   class joining;
@@ -49,6 +57,7 @@ class host_joiner final : public mailbox, public std::enable_shared_from_this<ho
   void fail(making& m, errc code, std::string why, bool tell_others, std::uint64_t id, outcome& o);
   void give_up(joining& op);
   std::string missing(joining const& op);
+  std::string missing_of(making const& m);
 
   std::shared_ptr<fabric> const fabric_;
   std::mutex mutex_;

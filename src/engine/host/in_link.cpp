@@ -39,8 +39,10 @@ void in_link::greet() {
 std::span<iovec const> in_link::to_read() noexcept {
   if (over_) return {};
   std::size_t n = 0;
-  if (data_left_ > 0) pieces_[n++] = {data_to_, data_left_};
-  pieces_[n++] = {buffer_.data() + end_, buffer_.size() - end_};
+  if (data_left_ > 0 && data_to_ != nullptr) pieces_[n++] = {data_to_, data_left_};
+  std::size_t room = buffer_.size() - end_;
+  if (data_left_ > 0 && data_to_ == nullptr) room = std::min(room, data_left_);
+  pieces_[n++] = {buffer_.data() + end_, room};
   return {pieces_.data(), n};
 }
 
@@ -48,7 +50,7 @@ void in_link::read(std::size_t bytes) noexcept {
   if (data_left_ > 0) {
     auto const direct = std::min(bytes, data_left_);
     data_left_ -= direct;
-    data_to_ += direct;
+    if (data_to_ != nullptr) data_to_ += direct;
     bytes -= direct;
     if (data_left_ > 0) return;
     try {
@@ -108,7 +110,7 @@ void in_link::begin_data(frame_head const& head) {
   data_to_ = sink_.landing(*this, head);
   data_left_ = head.payload_bytes;
   auto const there = std::min(data_left_, end_ - begin_);
-  if (there > 0) {
+  if (data_to_ != nullptr && there > 0) {
     std::memcpy(data_to_, buffer_.data() + begin_, there);
     data_to_ += there;
   }

@@ -28,7 +28,8 @@ class frame_sink {
   /// A frame other than data. The spans are valid during the call only.
   virtual void arrived(in_link& from, frame_head const& head, std::span<std::byte const> extra,
                        std::span<std::byte const> payload) = 0;
-  /// Where the bytes of a data frame go. Throws if nobody has asked for them.
+  /// Where the bytes of a data frame go; null: nowhere, they are not wanted any more. Throws if
+  /// nobody has asked for them.
   virtual std::byte* landing(in_link& from, frame_head const& head) = 0;
   /// The bytes of a data frame are there.
   virtual void landed(in_link& from, frame_head const& head) = 0;
@@ -43,6 +44,14 @@ class in_link final : public io::byte_stream {
 
   /// The peer's rank; -1 until it has proved it.
   [[nodiscard]] int peer() const noexcept { return greeting_.is_done() ? greeting_.peer() : -1; }
+
+  /// Bytes of the transfer that are on their way are dropped from now on.
+  void forsake(std::uint64_t transfer) noexcept {
+    if (is_receiving(transfer)) data_to_ = nullptr;
+  }
+  [[nodiscard]] bool is_receiving(std::uint64_t transfer) const noexcept {
+    return data_left_ > 0 && data_.tag == transfer;
+  }
 
   std::span<iovec const> to_write() noexcept override;
   void written(std::size_t bytes) noexcept override { say_.erase(0, bytes); }

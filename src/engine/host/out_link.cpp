@@ -65,6 +65,8 @@ void out_link::written(std::size_t bytes) noexcept {
     if (p.iov_len == 0) ++first_piece_;
   }
   if (first_piece_ < pieces_.size()) return;
+  for (std::size_t i = 0; i < letters_out_; ++i)
+    waiting_bytes_ -= sizeof(frame_head) + letters_[i].body.size();
   letters_.erase(letters_.begin(), letters_.begin() + static_cast<std::ptrdiff_t>(letters_out_));
   letters_out_ = 0;
   if (chunk_ == 0) return;
@@ -76,6 +78,42 @@ void out_link::written(std::size_t bytes) noexcept {
     s->done();
   } else {
     shipments_.push_back(std::move(s));
+  }
+}
+
+void out_link::recall(std::uint64_t exposure) {
+  std::vector<std::uint64_t> transfers;
+  for (auto at = shipments_.begin(); at != shipments_.end();) {
+    shipment& s = **at;
+    if (s.exposure != exposure) {
+      ++at;
+      continue;
+    }
+    transfers.push_back(s.head.tag);
+    if (at == shipments_.begin() && chunk_ > 0) {  // the peer waits for the rest of this chunk
+      if (first_piece_ < pieces_.size()) {
+        iovec& rest = pieces_.back();
+        auto const* const bytes = static_cast<std::byte const*>(rest.iov_base);
+        bool const is_chunk = bytes >= s.left.data() && bytes < s.left.data() + chunk_;
+        if (is_chunk) {
+          saved_.assign(bytes, bytes + rest.iov_len);
+          rest.iov_base = saved_.data();
+        }
+      }
+      s.left = s.left.first(chunk_);
+      s.exposure = 0;
+      ++at;
+    } else {
+      s.done();
+      at = shipments_.erase(at);
+    }
+  }
+  for (auto const transfer : transfers) {
+    letter l;
+    l.head.kind = frame_kind::refuse;
+    l.head.tag = transfer;
+    l.head.flags = frame_flags::of_transfer;
+    send(std::move(l));
   }
 }
 
@@ -101,6 +139,7 @@ void out_link::read(std::size_t bytes) noexcept {
 void out_link::ended(boost::system::error_code why) noexcept {
   if (std::exchange(over_, true)) return;
   letters_.clear();
+  waiting_bytes_ = 0;
   pieces_.clear();
   first_piece_ = letters_out_ = 0;
   chunk_ = 0;

@@ -32,6 +32,7 @@ class shipment {
 
   frame_head head;  ///< of every chunk; `address` counts up
   std::span<std::byte const> left;
+  std::uint64_t exposure = 0;  ///< whose bytes they are
 };
 
 /// The sending end of a connection to a peer. Letters go in their order, before the chunks of
@@ -39,8 +40,16 @@ class shipment {
 /// fabric's lock.
 class out_link final : public io::byte_stream {
  public:
-  void send(letter l) { letters_.push_back(std::move(l)); }
+  void send(letter l) {
+    waiting_bytes_ += sizeof l.head + l.body.size();
+    letters_.push_back(std::move(l));
+  }
   void send(std::unique_ptr<shipment> s) { shipments_.push_back(std::move(s)); }
+  /// Of letters that are not written yet.
+  [[nodiscard]] std::size_t waiting_bytes() const noexcept { return waiting_bytes_; }
+  /// The owner of an exposure takes its bytes back: none of them is touched any more, and the peer
+  /// is told that the rest will not come.
+  void recall(std::uint64_t exposure);
   [[nodiscard]] bool idle() const noexcept { return letters_.empty() && shipments_.empty(); }
   [[nodiscard]] bool is_over() const noexcept { return over_; }
   /// What the link tells when it has something to write after it has read.
@@ -74,7 +83,9 @@ class out_link final : public io::byte_stream {
   std::deque<std::unique_ptr<shipment>> shipments_;  // the first has the next turn
   std::size_t letters_out_ = 0;                      // being written, the first ones
   frame_head chunk_head_{};
-  std::size_t chunk_ = 0;  // bytes of the shipment's chunk being written
+  std::size_t chunk_ = 0;         // bytes of the shipment's chunk being written
+  std::vector<std::byte> saved_;  // of a chunk whose owner has taken it back
+  std::size_t waiting_bytes_ = 0;
   std::vector<iovec> pieces_;
   std::size_t first_piece_ = 0;
   std::optional<caller_greeting> greeting_;

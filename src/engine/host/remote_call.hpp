@@ -37,6 +37,7 @@ class remote_call final : public detail::op_state<void> {
   std::vector<std::int64_t> sends, expects;
   bool is_here = false;        ///< they came with the call: `asked` holds them
   std::uint64_t exposure = 0;  ///< the giver's handle of them
+  std::uint32_t seal = 0;      ///< the giver's when it announced them
   std::uint64_t message = 0;   ///< the sender's handle of a message
   int world_rank = -1;         ///< the giver's
 

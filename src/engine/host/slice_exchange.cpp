@@ -6,6 +6,7 @@
 
 #include <hocket/error.hpp>
 #include <hocket/tensor/copy.hpp>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "algorithm/slices.hpp"
 #include "block_reduction.hpp"
 #include "engine/matching/movement.hpp"
+#include "exchange.hpp"
 
 namespace hocket::host {
 namespace {
@@ -38,29 +40,100 @@ operand operand_of(remote_call const& c, std::size_t skipped) {
   o.exposure = c.exposure;
   o.offset = skipped;
   o.address = c.gives.front().address + skipped;
+  o.seal = c.seal;
   return o;
 }
 
-class slice_exchange final : public chore, public note_listener, public detail::pooled {
+// An exchange that does everything on the thread that drives the fabric, its abort too.
+class driven_exchange : public exchange, public chore {
+ public:
+  driven_exchange(std::shared_ptr<host_hub> at, matching::meeting& m)
+      : exchange(std::move(at)),
+        meeting_(m),
+        own_(*m.parts[static_cast<std::size_t>(hub_->place())]) {}
+  void begin() {
+    hub_->exchanges().add(*this);
+    net().take_up(*this);
+  }
+  void abort(failure const& why) noexcept override {
+    {
+      std::lock_guard const lock(abort_mutex_);
+      aborted_ = why;
+      if (std::exchange(abort_waits_, true)) return;
+    }
+    net().take_up(aborter_);
+  }
+
+ protected:
+  [[nodiscard]] fabric& net() const noexcept { return hub_->net(); }
+  virtual void aborted(failure const& why) = 0;
+  [[nodiscard]] virtual bool is_over() const = 0;
+  // It is gone after its last part has ended.
+  void end_if_over() noexcept {
+    if (!is_over()) return;
+    if (!std::exchange(is_unlisted_, true)) hub_->exchanges().remove(*this);
+    {
+      std::lock_guard const lock(abort_mutex_);
+      if (abort_waits_) return;  // its turn ends this
+    }
+    finished(failure(failure_));
+  }
+  void fail(failure const& f) {
+    if (f.exception && !failure_.exception) failure_ = f;
+  }
+  request const& own_call() const noexcept override { return own_; }
+
+  matching::meeting& meeting_;
+  request& own_;
+  failure failure_;
+
+ private:
+  class aborter final : public chore {
+   public:
+    explicit aborter(driven_exchange& e) : to_(e) {}
+    bool step() noexcept override {
+      failure why;
+      {
+        std::lock_guard const lock(to_.abort_mutex_);
+        to_.abort_waits_ = false;
+        why = to_.aborted_;
+      }
+      if (!to_.is_over()) to_.aborted(why);
+      to_.end_if_over();
+      return false;
+    }
+
+   private:
+    driven_exchange& to_;
+  };
+  std::mutex abort_mutex_;
+  failure aborted_;
+  bool abort_waits_ = false;
+  bool is_unlisted_ = false;
+  aborter aborter_{*this};
+};
+
+class slice_exchange final : public driven_exchange, public note_listener {
  public:
   slice_exchange(std::shared_ptr<host_hub> at, matching::meeting& m)
-      : hub_(std::move(at)),
-        meeting_(m),
-        own_(*m.parts[static_cast<std::size_t>(hub_->place())]),
+      : driven_exchange(std::move(at), m),
         mine_(slice_of(hub_->place())),
         notes_left_(static_cast<int>(m.parts.size()) - 1) {}
-  /// Everything from here on happens on the thread that drives the fabric.
-  void begin() { net().take_up(*this); }
 
   bool step() noexcept override {
     input_exposure_ = std::exchange(own_.exposure, 0);
     ++pending_;  // the reduction
-    if (input_exposure_ == 0) {
+    if (!net().listen(input_exposure_, *this)) {
       notes_left_ = 0;
-      reduced_.came(make_failure(make_error_code(errc::peer_lost), "all peers are lost"));
+      auto const why = "nobody needs this rank's input any more: peers are lost, or it is revoked";
+      reduced_.came(make_failure(make_error_code(errc::peer_lost), why));
       return false;
     }
-    net().listen(input_exposure_, *this);
+    if (failure_.exception) {  // aborted before it began
+      net().recall(input_exposure_, failure_);
+      reduced_.came(failure(failure_));
+      return false;
+    }
     auto const f = matching::outcome_of(own_, [this] { prepare(); });
     if (f.exception || mine_.length == 0) {
       reduced_.came(f);
@@ -74,7 +147,7 @@ class slice_exchange final : public chore, public note_listener, public detail::
   void noted(int from, note const& what) noexcept override {
     --notes_left_;
     ++pending_;  // this call
-    if (what.why.exception) fail(what.why);
+    fail(what.why);
     if (what.exposure != 0) {
       results_.push_back({from, what});
       if (is_reduced_) take_results();
@@ -110,7 +183,6 @@ class slice_exchange final : public chore, public note_listener, public detail::
     result const what_;
   };
 
-  [[nodiscard]] fabric& net() const noexcept { return hub_->net(); }
   [[nodiscard]] std::size_t element() const { return size_of(own_.print.dtype); }
   [[nodiscard]] algorithm::slice slice_of(int place) const {
     return algorithm::slice_of(own_.print.count, element(), static_cast<int>(meeting_.parts.size()),
@@ -153,10 +225,10 @@ class slice_exchange final : public chore, public note_listener, public detail::
   }
 
   void phase_one_ended(failure const& f) {
-    if (f.exception) fail(f);
+    fail(f);
     is_reduced_ = true;
     auto const g = matching::outcome_of(own_, [this] { tell_all(); });
-    if (g.exception) fail(g);
+    fail(g);
     take_results();
     ended({});
   }
@@ -171,6 +243,7 @@ class slice_exchange final : public chore, public note_listener, public detail::
           e->add(hub_->world_rank_of(to),
                  {flat.slice(0, mine_.start - whole_start_, mine_.length)});
       if (!e->is_drained()) exposed = net().expose(std::move(e));
+      result_exposure_ = exposed;
     }
     for (request* const part : meeting_.parts) {
       if (part == &own_) continue;
@@ -201,6 +274,7 @@ class slice_exchange final : public chore, public note_listener, public detail::
       w.peer = r.from;
       w.exposure = r.what.exposure;
       w.address = r.what.address;
+      w.seal = r.what.seal;
       w.to = place_of(s);
       w.bytes = static_cast<std::size_t>(s.length) * element();
       w.then = &t;
@@ -209,32 +283,36 @@ class slice_exchange final : public chore, public note_listener, public detail::
   }
 
   void ended(failure const& f) {
-    if (f.exception) fail(f);
+    fail(f);
     --pending_;
-    end_if_done();
+    end_if_over();
   }
-  void fail(failure const& f) {
-    if (!failure_.exception) failure_ = f;
+  bool is_over() const override { return pending_ == 0 && notes_left_ == 0; }
+  void aborted(failure const& why) override {
+    ++pending_;  // this call
+    fail(why);
+    net().recall(input_exposure_, why);
+    net().recall(result_exposure_, why);
+    for (auto const& t : transfers_) net().cancel(*t, why);
+    if (reduction_ && !is_reduced_) reduction_->abort(why);
+    --pending_;
   }
-  void end_if_done() noexcept {
-    if (pending_ > 0 || notes_left_ > 0) return;
+  void finished(failure const& f) noexcept override {
     std::unique_ptr<slice_exchange> const self(this);
     failure ignored;
     (void)net().is_drained(input_exposure_, drained_, ignored);  // it is: all have sent notes
-    auto outcome = failure_;
-    if (failure_.exception) {
-      outcome = matching::failure_of(own_, failure_.exception);
+    auto outcome = f;
+    if (f.exception) {
+      outcome = matching::failure_of(own_, f.exception);
     } else if (beside_.defined()) {
       outcome = matching::outcome_of(own_, [this] { copy(own_.out, beside_, own_.writes); });
     }
     meeting_.finish(outcome);
   }
 
-  std::shared_ptr<host_hub> const hub_;
-  matching::meeting& meeting_;
-  request& own_;
   algorithm::slice const mine_;
   std::uint64_t input_exposure_ = 0;
+  std::uint64_t result_exposure_ = 0;
   tensor source_;  // what this rank gives, in one piece
   tensor whole_;   // the result; of a rank that takes none, its slice of it
   tensor beside_;  // is `whole_` where the output's elements lie apart
@@ -245,23 +323,25 @@ class slice_exchange final : public chore, public note_listener, public detail::
   int pending_ = 0;
   std::vector<result> results_;  // of ranks that are ready, until this one is
   std::vector<std::unique_ptr<transfer>> transfers_;
-  failure failure_;
   part_done<&slice_exchange::phase_one_ended> reduced_{*this};
   part_done<&slice_exchange::ended> drained_{*this};
 };
 
-class part_exchange final : public chore, public detail::pooled {
+class part_exchange final : public driven_exchange {
  public:
   part_exchange(std::shared_ptr<host_hub> at, matching::meeting& m)
-      : hub_(std::move(at)), meeting_(m), own_(*m.parts[static_cast<std::size_t>(hub_->place())]) {}
-  void begin() { hub_->net().take_up(*this); }
+      : driven_exchange(std::move(at), m) {}
 
   bool step() noexcept override {
+    if (failure_.exception) {  // aborted before it began
+      came_.came(failure(failure_));
+      return false;
+    }
     auto const f = matching::outcome_of(own_, [this] { prepare(); });
     if (f.exception) {
       came_.came(f);
     } else {
-      hub_->net().take_up(*reduction_);
+      net().take_up(*reduction_);
     }
     return false;
   }
@@ -288,32 +368,46 @@ class part_exchange final : public chore, public detail::pooled {
       }
       all.push_back(std::move(o));
     }
-    reduction_.emplace(hub_->net(), own_.print, factors_of(meeting_, own_.print), std::move(all),
+    reduction_.emplace(net(), own_.print, factors_of(meeting_, own_.print), std::move(all),
                        own_.out.bytes(own_.writes), own_.out.numel(), came_);
   }
   void reduced(failure const& f) {
-    failure_ = f;
+    fail(f);
+    is_reduced_ = true;
     for (request* const part : meeting_.parts)
       if (part != &own_) hub_->release_gift(remote_call::of(*part));
+    exposure_ = std::exchange(own_.exposure, 0);
     failure complaint;
-    if (hub_->net().is_drained(std::exchange(own_.exposure, 0), drained_, complaint))
-      finish(complaint);
+    if (net().is_drained(exposure_, drained_, complaint)) drained(complaint);
   }
-  void finish(failure const& f) {
+  void drained(failure const& f) {
+    fail(f);
+    is_drained_ = true;
+    end_if_over();
+  }
+  bool is_over() const override { return is_drained_; }
+  void aborted(failure const& why) override {
+    fail(why);
+    if (is_reduced_) {
+      net().recall(exposure_, why);
+    } else {
+      net().recall(own_.exposure, why);
+      if (reduction_) reduction_->abort(why);
+    }
+  }
+  void finished(failure const& f) noexcept override {
     std::unique_ptr<part_exchange> const self(this);
-    if (f.exception && !failure_.exception) failure_ = f;
-    auto outcome = failure_;
-    if (outcome.exception) outcome = matching::failure_of(own_, outcome.exception);
+    auto outcome = f;
+    if (f.exception) outcome = matching::failure_of(own_, f.exception);
     meeting_.finish(outcome);
   }
 
-  std::shared_ptr<host_hub> const hub_;
-  matching::meeting& meeting_;
-  request& own_;
   std::optional<block_reduction> reduction_;
-  failure failure_;
+  bool is_reduced_ = false;
+  bool is_drained_ = false;
+  std::uint64_t exposure_ = 0;
   done came_{*this, &part_exchange::reduced};
-  done drained_{*this, &part_exchange::finish};
+  done drained_{*this, &part_exchange::drained};
 };
 
 }  // namespace

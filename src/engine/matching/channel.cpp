@@ -33,6 +33,13 @@ void channel::withdraw(request& r, decisions& d) {
   if (mailroom_.withdraw(r)) d.end(r, detail::make_failure(operation_aborted(), "withdrawn"));
 }
 
+void channel::pending(int rank, std::vector<std::string>& lines) {
+  meetings_.pending(rank, lines);
+  mailroom_.for_each_recv(rank, [&](request const& r) {
+    lines.push_back(fmt::format("{}: {}: {}", members_.all().place(r), describe(r), missing(r)));
+  });
+}
+
 void channel::buffers_ready(request& r, std::exception_ptr const& e, decisions& d) {
   if (e) fail_for_mark(r, e);
   if (is_message(r.print.kind)) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "decisions.hpp"
 #include "mailroom.hpp"
@@ -25,6 +26,12 @@ class channel {
   void submit(request& r, decisions& d);
   /// The waits of the request were ended.
   void withdraw(request& r, decisions& d);
+  /// Another member does not wait at that monitored barrier any more.
+  void give_up(int rank, std::uint64_t sequence, bool late, decisions& d) {
+    meetings_.give_up(rank, sequence, late, d);
+  }
+  /// Adds a line for each call of the member that waits.
+  void pending(int rank, std::vector<std::string>& lines);
   void buffers_ready(request& r, std::exception_ptr const& e, decisions& d);
   void close(int rank, decisions& d);
   /// The member has left the group.

@@ -70,6 +70,7 @@ detail::failure hub::reason_against(request const& r) const {
 
 bool hub::can_meet(request const& r) {
   std::lock_guard const lock(mutex_);
+  // It ends at once, whatever it is.
   if (!revoked_.empty() || roster_.departure_of(r.rank)) return true;
   return channel_for(r.rank, r.channel).can_meet(r);
 }
@@ -112,6 +113,21 @@ void hub::withdraw(request& r) noexcept {
     static_cast<channel*>(r.where)->withdraw(r, d);
   }
   d.carry_out(*carrier_);
+}
+
+void hub::give_up(int rank, std::uint64_t id, std::uint64_t sequence, bool late) noexcept {
+  decisions d(*this);
+  {
+    std::lock_guard const lock(mutex_);
+    channel_for(rank, id).give_up(rank, sequence, late, d);
+  }
+  d.carry_out(*carrier_);
+}
+
+void hub::pending(int rank, std::vector<std::string>& lines) {
+  std::lock_guard const lock(mutex_);
+  for (auto& [id, all] : channels_)
+    for (channel& c : all) c.pending(rank, lines);
 }
 
 void hub::buffers_ready(request& r, std::exception_ptr const& e) noexcept {
@@ -171,6 +187,19 @@ void hub::revoke(int rank, std::string const& reason) noexcept {
     revoked_ = fmt::format("the group was revoked by {}: {}", roster_.name_rank(rank), reason);
     auto const why = [this](request const& r) {
       return make_failure(make_error_code(errc::revoked), roster_.place(r) + ": " + revoked_);
+    };
+    for (auto& [id, all] : channels_)
+      for (channel& c : all) c.end_all(why, d);
+  }
+  d.carry_out(*carrier_);
+}
+
+void hub::end_all(errc code, std::string const& reason) noexcept {
+  decisions d(*this);
+  {
+    std::lock_guard const lock(mutex_);
+    auto const why = [&](request const& r) {
+      return make_failure(make_error_code(code), roster_.place(r) + ": " + reason);
     };
     for (auto& [id, all] : channels_)
       for (channel& c : all) c.end_all(why, d);

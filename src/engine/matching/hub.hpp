@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "carrier.hpp"
 #include "channel.hpp"
@@ -27,6 +28,12 @@ class hub : public std::enable_shared_from_this<hub> {
   void submit(request& r) noexcept;
   void withdraw(request& r) noexcept;
   [[nodiscard]] std::string missing(request const& r);
+  /// Another member does not wait at that monitored barrier any more.
+  void give_up(int rank, std::uint64_t channel, std::uint64_t sequence, bool late) noexcept;
+  /// Ends all calls that wait.
+  void end_all(errc code, std::string const& reason) noexcept;
+  /// Adds a line for each call of the member that waits here.
+  void pending(int rank, std::vector<std::string>& lines);
   [[nodiscard]] bool drive() noexcept { return carrier_->rt().drive(); }
   void close_channel(int rank, std::uint64_t id) noexcept;
   void revoke(int rank, std::string const& reason) noexcept;

@@ -30,6 +30,13 @@ class mailroom {
   void buffers_ready(request& r, std::exception_ptr const& e, decisions& d);
   void member_left(int rank, decisions& d);
   void end_all(std::function<detail::failure(request const&)> const& why, decisions& d);
+  /// The receives of a member that wait for a message.
+  template <class Function>
+  void for_each_recv(int rank, Function f) const {
+    for (request const* r = boxes_[static_cast<std::size_t>(rank)].recvs.first(); r != nullptr;
+         r = r->next)
+      if (r->op != nullptr) f(*r);
+  }
   /// No matched pair waits for its buffers.
   [[nodiscard]] bool idle() const noexcept { return matched_.empty(); }
 

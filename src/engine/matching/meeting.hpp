@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <hocket/async/detail/op_base.hpp>
 #include <hocket/detail/block_pool.hpp>
@@ -31,6 +32,7 @@ class meeting final : public detail::pooled {
   std::vector<request*, detail::pool_allocator<request*>> parts;  // null: not here yet, or ended
   std::vector<bool, detail::pool_allocator<bool>> came;           // both by group rank
   request const* model = nullptr;  // what others are compared with: the part that says most
+  std::chrono::steady_clock::time_point const since = std::chrono::steady_clock::now();
   int arrived = 0;
   int unready = 0;              // parts whose buffers may not be touched yet
   bool awaits_arrival = false;  // a part's deadline begins when a peer has come

@@ -183,15 +183,37 @@ void meetings::buffers_ready(request& r, std::exception_ptr const& e, decisions&
 
 void meetings::give_up(request& r, decisions& d) {
   meeting* const m = find(r.sequence);
-  if (m == nullptr || m->running || m->parts[static_cast<std::size_t>(r.rank)] != &r) return;
+  if (m == nullptr || m->parts[static_cast<std::size_t>(r.rank)] != &r) return;
+  give_up(r.rank, r.sequence, r.op->decided() == detail::verdict::expired, d);
+}
+
+void meetings::give_up(int rank, std::uint64_t sequence, bool late, decisions& d) {
+  meeting* const m = find(sequence);
+  if (m == nullptr || m->running) return;
+  request const* const r = m->parts[static_cast<std::size_t>(rank)];
+  if (r == nullptr || r->print.kind != op_kind::monitored_barrier) return;
   auto const& all = members_.all();
-  bool const late = r.op->decided() == detail::verdict::expired;
   m->verdict = make_failure(
       make_error_code(late ? errc::timed_out : errc::peer_failed),
-      fmt::format("{}: {} waited until {}; not called by {}", all.place(r), all.name_rank(r.rank),
-                  late ? "its deadline passed" : "it was cancelled", missing(r.sequence)));
+      fmt::format("{}: {} waited until {}; not called by {}", all.place(*r), all.name_rank(rank),
+                  late ? "its deadline passed" : "it was cancelled", missing(sequence)));
   settle(*m, d);
   trim();
+}
+
+void meetings::pending(int rank, std::vector<std::string>& lines) {
+  auto const now = std::chrono::steady_clock::now();
+  for (auto& s : slots_) {
+    meeting const* const m = s.m.get();
+    if (m == nullptr || s.over || m->running) continue;
+    request const* const r = m->parts[static_cast<std::size_t>(rank)];
+    if (r == nullptr) continue;
+    auto const ms = std::chrono::duration<double, std::milli>(now - m->since);
+    auto const ranks = missing(m->sequence);
+    lines.push_back(fmt::format(
+        "{}: {}: {:.0f} ms after the first call of it {}", members_.all().place(*r), describe(*r),
+        ms.count(), ranks.empty() ? "buffers are not ready" : "it is not called by " + ranks));
+  }
 }
 
 void meetings::member_left(int rank, decisions& d) {

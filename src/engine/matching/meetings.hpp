@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "decisions.hpp"
 #include "meeting.hpp"
@@ -27,6 +28,10 @@ class meetings {
   void buffers_ready(request& r, std::exception_ptr const& e, decisions& d);
   /// The waits of a monitored barrier were ended: it is over, for everybody.
   void give_up(request& r, decisions& d);
+  /// The same of another member, which says so.
+  void give_up(int rank, std::uint64_t sequence, bool late, decisions& d);
+  /// Adds a line for each call of the member that waits for others.
+  void pending(int rank, std::vector<std::string>& lines);
   void member_left(int rank, decisions& d);
   /// Ends everything that does not run yet.
   void end_all(std::function<detail::failure(request const&)> const& why, decisions& d);

@@ -15,6 +15,7 @@ class request_list {
   request_list& operator=(request_list const&) = delete;
 
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] request const* first() const noexcept { return first_; }
   void push(request& r) noexcept {
     r.next = nullptr;
     *last_ = &r;
