@@ -47,6 +47,7 @@ group_core::group_core(group_spec s, std::shared_ptr<hocket::endpoint> at, runti
       home(std::move(h)),
       options(how),
       deadline(spec.deadline),
+      kept_alive_(endpoint->keep_alive()),
       limits_{options.window_ops(), options.window_bytes()},
       reporter_(std::make_shared<failure_reporter>(options.failure_handler())) {
   live_.fetch_add(1, std::memory_order_relaxed);

@@ -77,6 +77,10 @@ class endpoint {
   /// An engine that has none leaves it at this one: `errc::unsupported`.
   [[nodiscard]] virtual work<membership> rebuild(clock::duration deadline, detail::port_ptr home,
                                                  std::source_location site);
+
+  /// What lives as long as the member has a handle of the group: pending operations alone do not
+  /// keep it. Null: nothing.
+  [[nodiscard]] virtual std::shared_ptr<void> keep_alive() const noexcept { return nullptr; }
 };
 
 /// How bytes move between the ranks of a world. One object per rank of the world.

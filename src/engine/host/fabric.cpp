@@ -115,7 +115,12 @@ void fabric::speak(peer& p) {
 
 std::uint64_t fabric::expose(std::unique_ptr<exposure> e) {
   std::lock_guard const lock(mutex_);
-  for (auto const& [rank, why] : lost_) e->release(rank);
+  for (auto const& [rank, why] : lost_) {
+    if (!e->release(rank) || !e->has_notes) continue;
+    note n;
+    n.why = lost_failure(rank, why);
+    e->notes.emplace_back(rank, std::move(n));
+  }
   if (e->is_drained() || stopping_) return 0;
   auto const id = next_id_++;
   exposures_.emplace(id, std::move(e));

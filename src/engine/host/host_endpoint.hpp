@@ -15,8 +15,8 @@ namespace hocket::host {
 /// This rank's end of a group of processes.
 class host_endpoint final : public endpoint {
  public:
-  /// `engine` lives as long as this does.
-  host_endpoint(std::shared_ptr<host_hub> h, std::shared_ptr<void> engine)
+  /// Of a group of that engine.
+  host_endpoint(std::shared_ptr<host_hub> h, std::weak_ptr<void> engine)
       : engine_(std::move(engine)), hub_(std::move(h)) {}
   ~host_endpoint() override { leave(errc::group_closed, "its endpoint was dropped"); }
 
@@ -48,12 +48,13 @@ class host_endpoint final : public endpoint {
                            std::source_location site) override {
     return hub_->rebuild(deadline, std::move(home), site);
   }
+  std::shared_ptr<void> keep_alive() const noexcept override { return engine_.lock(); }
 
  private:
   // In a forked child: the locks may be held by threads that it does not have.
   [[nodiscard]] bool is_foreign() const noexcept { return hub_->net().is_in_child(); }
 
-  std::shared_ptr<void> const engine_;
+  std::weak_ptr<void> const engine_;
   std::shared_ptr<host_hub> const hub_;
   std::atomic<bool> left_{false};
 };

@@ -26,7 +26,7 @@ host_engine::host_engine(runtime_handle rt, identity me, std::vector<io::address
 host_engine::~host_engine() { fabric_->stop(farewell_max); }
 
 std::shared_ptr<endpoint> host_engine::admit(group_spec const& spec) {
-  return joiner_->admit(spec, shared_from_this());
+  return joiner_->admit(spec, weak_from_this());
 }
 
 void host_engine::start(std::vector<peer_place> where, std::weak_ptr<store> meeting_place) {

@@ -71,12 +71,11 @@ struct host_joiner::outcome {
   void carry_out(fabric& f) {
     for (auto& [to, l] : letters) f.post(to, std::move(l));
     if (!told) return;
-    auto alive = engine.lock();
-    if (admitted && !alive) {
+    if (admitted && engine.expired()) {
       told->finish(make_failure(make_error_code(errc::group_closed),
                                 to_string(told->info()) + ": the world has been dropped"));
     } else if (admitted) {
-      told->store(std::make_shared<host_endpoint>(std::move(admitted), std::move(alive)));
+      told->store(std::make_shared<host_endpoint>(std::move(admitted), std::move(engine)));
       told->finish();
     } else {
       told->finish(std::move(why));
@@ -87,7 +86,7 @@ struct host_joiner::outcome {
 host_joiner::host_joiner(std::shared_ptr<fabric> f) : fabric_(std::move(f)) {}
 host_joiner::~host_joiner() = default;
 
-std::shared_ptr<endpoint> host_joiner::admit(group_spec const& spec, std::shared_ptr<void> engine) {
+std::shared_ptr<endpoint> host_joiner::admit(group_spec const& spec, std::weak_ptr<void> engine) {
   auto const name = fmt::format("{}@{}", spec.name, spec.epoch);
   std::lock_guard const lock(mutex_);
   auto const id = hash_of(fmt::format("{}#{}", name, joined_[name]++));

@@ -34,9 +34,8 @@ class host_joiner final : public mailbox, public std::enable_shared_from_this<ho
   ~host_joiner() override;
 
   /// Into a group whose members need not be asked, before they can call. `engine` lives as long as
-  /// the endpoint does, here and below.
-  [[nodiscard]] std::shared_ptr<endpoint> admit(group_spec const& spec,
-                                                std::shared_ptr<void> engine);
+  /// a handle of the group does, here and below.
+  [[nodiscard]] std::shared_ptr<endpoint> admit(group_spec const& spec, std::weak_ptr<void> engine);
   work<std::shared_ptr<endpoint>> join(group_spec const& spec, detail::port_ptr home,
                                        std::source_location site, std::weak_ptr<void> engine,
                                        std::uint64_t parent = 0);

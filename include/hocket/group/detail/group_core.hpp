@@ -85,6 +85,8 @@ class group_core {
 
   inline static std::atomic<int> live_{0};
 
+  std::shared_ptr<void> const kept_alive_;
+
   window_limits const limits_;
   std::shared_ptr<failure_reporter> const reporter_;
   std::mutex mutex_;
