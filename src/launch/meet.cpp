@@ -63,24 +63,27 @@ boost::asio::awaitable<std::vector<host::peer_place>> meet(std::shared_ptr<store
   std::vector<work<std::string>> asked;
   for (int r = 0; r < options.size(); ++r) asked.push_back(at->get(key_of(r), limit.options()));
   std::vector<host::peer_place> where;
-  std::string missing;
+  std::string missing, why;
+  boost::system::error_code code;
   for (int r = 0; r < options.size(); ++r) {
     auto one = std::move(asked[static_cast<std::size_t>(r)]);
+    std::string text;
     try {
-      auto const text = co_await std::move(one);
-      where.push_back(place_of(text, r, options));
+      text = co_await std::move(one);
     } catch (error const& e) {
-      if (e.code() != errc::timed_out) throw;
       missing += fmt::format("{}{}", missing.empty() ? "" : ", ", r);
+      if (why.empty()) why = e.code() == errc::timed_out ? "the deadline passed" : e.what();
+      if (!code) code = e.code();
+      continue;
     }
+    where.push_back(place_of(text, r, options));
   }
   if (!missing.empty())
-    throw error(
-        errc::timed_out,
-        fmt::format("rank {} of job \"{}\": the deadline passed; of {} ranks these have not "
-                    "joined group world: {} (they have not said at the store, {}, where "
-                    "they are)",
-                    options.rank(), options.job(), options.size(), missing, at->address()));
+    throw error(code, fmt::format("rank {} of job \"{}\": {}; of {} ranks these have not joined "
+                                  "group world: {} (they have not said at the store, {}, where "
+                                  "they are)",
+                                  options.rank(), options.job(), why, options.size(), missing,
+                                  at->address()));
   auto left = outstay(at, options, is_host, limit);
   co_await std::move(left);
   co_return where;

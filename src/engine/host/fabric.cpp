@@ -133,10 +133,12 @@ bool fabric::is_drained(std::uint64_t id, arrival& then, failure& f) {
   auto const at = exposures_.find(id);
   if (at == exposures_.end()) return true;
   if (at->second->is_drained()) {
+    if (at->second->listener == nullptr) decline_notes(*at->second);
     f = at->second->complaint;
     exposures_.erase(at);
     return true;
   }
+  if (at->second->listener == nullptr) decline_notes(*at->second);
   at->second->then = &then;
   return false;
 }
@@ -315,6 +317,13 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
             make_error_code(errc::peer_failed),
             fmt::format("rank {} has failed: {}", from.peer(),
                         std::string(reinterpret_cast<char const*>(extra.data()), extra.size())));
+      auto const at = exposures_.find(head.address);
+      if (at == exposures_.end() || !at->second->has_notes) {  // the call has ended here
+        decline(from.peer(), n);
+        return release_locked(head.address, from.peer(), {});
+      }
+      if (!at->second->release(from.peer()))
+        throw error(errc::corrupt, "a rank says twice that it is ready");
       return take_note(head.address, from.peer(), std::move(n));
     }
     case frame_kind::refuse:

@@ -194,6 +194,8 @@ class fabric final : public progress_source,
   void drop_silent_strangers();
   void release_locked(std::uint64_t id, int taker, detail::failure complaint);
   void take_note(std::uint64_t id, int taker, note n);
+  void decline(int taker, note const& n);
+  void decline_notes(exposure& e);
   void end_notes(std::uint64_t id, detail::failure const& why);
   bool do_chore() noexcept;
   void push(wanted const& want);

@@ -78,6 +78,23 @@ bool fabric::listen(std::uint64_t id, note_listener& l) {
   return true;
 }
 
+// Under the lock: nobody here will fetch what the taker offers in turn.
+void fabric::decline(int taker, note const& n) {
+  if (n.exposure == 0 || stopping_ || lost_.contains(taker)) return;
+  letter l;
+  l.head.kind = frame_kind::fetched;
+  l.head.address = n.exposure;
+  peer& p = peer_at(taker);
+  p.link.send(std::move(l));
+  speak(p);
+}
+
+// Under the lock: the call has ended, and nobody will listen.
+void fabric::decline_notes(exposure& e) {
+  e.has_notes = false;
+  for (auto const& [from, said] : std::exchange(e.notes, {})) decline(from, said);
+}
+
 // Under the lock: who has not said anything will not.
 void fabric::end_notes(std::uint64_t id, detail::failure const& why) {
   exposure const& e = *exposures_.at(id);
@@ -87,13 +104,11 @@ void fabric::end_notes(std::uint64_t id, detail::failure const& why) {
   for (int const taker : e.takers()) take_note(id, taker, n);
 }
 
-// Under the lock. A taker has one.
+// Under the lock. A taker that is released has one.
 void fabric::take_note(std::uint64_t id, int taker, note n) {
   auto const at = exposures_.find(id);
   if (at == exposures_.end()) return;
   exposure& e = *at->second;
-  e.release(taker);
-  if (!e.has_notes) return;
   if (e.listener == nullptr) {
     e.notes.emplace_back(taker, std::move(n));
     return;

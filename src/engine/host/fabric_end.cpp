@@ -164,6 +164,7 @@ void fabric::recall(std::uint64_t id, failure const& why) noexcept {
       if (p->link.is_open()) poller_->kick(p->link);
     }
     end_notes(id, why);
+    if (at->second->listener == nullptr) decline_notes(*at->second);
     if (at->second->then != nullptr) tell(at->second->then, why);
     exposures_.erase(at);
   }

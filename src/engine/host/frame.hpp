@@ -24,7 +24,7 @@ enum class frame_kind : std::uint8_t {
   refuse,   ///< a rank cannot join a group; extra: the story
   close_channel,
   leave,   ///< extra: why
-  revoke,  ///< extra: why
+  revoke,  ///< root: the member that began it; extra: why. Every member tells all others once
   mark,    ///< the mark that a call waited for has come: what it gives, as of a call; or failed
 };
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
+#include <atomic>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstdint>
 #include <exception>
@@ -116,6 +117,7 @@ class host_hub final : public matching::hub, public mailbox {
   exchange_list exchanges_;
   std::weak_ptr<class succession> succession_;  // while this rank rebuilds; both under mutex_
   bool has_rebuilt_ = false;
+  std::atomic<bool> has_told_revoke_{false};
 };
 
 }  // namespace hocket::host

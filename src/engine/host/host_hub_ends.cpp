@@ -47,13 +47,17 @@ void host_hub::end_own(request& r, failure why) noexcept {
   if (fabric_->is_drained(id, *w, ignored)) w->came({});
 }
 
-void host_hub::revoke_all(std::string const& reason) noexcept {
-  post_to_all(notice(frame_kind::revoke, id_, place(), reason));
-  take_revoke(place(), reason);
-}
+void host_hub::revoke_all(std::string const& reason) noexcept { take_revoke(place(), reason); }
 
-// Also what moves already: bytes of a peer that has stopped may never come.
+// Also what moves already: bytes of a peer that has stopped may never come. All are told by each
+// member: the first one may be gone before it has told everybody, and who refuses bytes because of
+// it must have said so before.
 void host_hub::take_revoke(int by, std::string const& reason) noexcept {
+  if (!has_told_revoke_.exchange(true)) {
+    auto l = notice(frame_kind::revoke, id_, place(), reason);
+    l.head.root = by;
+    post_to_all(l);
+  }
   revoke(by, reason);
   end_sends(-1);
   exchanges_.abort_all(

@@ -36,7 +36,10 @@ void host_hub::receive(int from, frame_head const& head, std::span<std::byte con
       if (head.channel == 0) throw error(errc::corrupt, "channel 0 is the group and is not closed");
       return close_channel(who, head.channel);
     case frame_kind::revoke:
-      return take_revoke(who, text_of(extra));
+      if (head.root < 0 || head.root >= spec_.members.size())
+        throw error(errc::corrupt,
+                    fmt::format("revoked by rank {} of {}", head.root, spec_.members.size()));
+      return take_revoke(head.root, text_of(extra));
     case frame_kind::gave_up:
       return give_up(who, head.channel, head.sequence,
                      head.code == static_cast<std::uint32_t>(errc::timed_out));

@@ -99,7 +99,7 @@ TEST_CASE("a secret of another job keeps a rank out, and the deadline names who 
   CAPTURE(kept_out.output);
   CHECK(kept_out.status == 3);
   CHECK(times(kept_out.output, "does not hold the secret of this job") == 1);
-  CHECK(times(kept_out.output, "these world ranks have not joined group world: 2 (") >= 1);
+  CHECK(times(kept_out.output, "these have not joined group world: 2 (") >= 1);
   CHECK(times(kept_out.output, " of 3: ") == 0);
   for (char const digit : {'1', '2'}) ::unlink(file(digit).c_str());
 }
