@@ -25,11 +25,18 @@ action_kind kind_named(std::string_view name) noexcept {
   return static_cast<action_kind>(found - names.begin());
 }
 
-[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+// At most 40 bytes of any text, printable.
+std::string shown(std::string_view text) {
   constexpr std::size_t shown_max = 40;
-  bool const whole = text.size() <= shown_max;
-  throw error(errc::invalid_argument,
-              fmt::format("\"{}{}\" {}", text.substr(0, shown_max), whole ? "" : "…", why));
+  std::string out;
+  for (char const c : text.substr(0, shown_max))
+    out += c >= ' ' && c <= '~' ? std::string(1, c)
+                                : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  return text.size() <= shown_max ? out : out + "...";
+}
+
+[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+  throw error(errc::invalid_argument, fmt::format("\"{}\" {}", shown(text), why));
 }
 
 // The number that the digits spell, all of them.
