@@ -71,7 +71,7 @@ void repeat(int times, Step const& step) {
 
 }  // namespace
 
-// The hand-made order of Qi et al., "Pipeline Parallelism with Controllable Memory" (2024), for
+// The order of Qi et al., "Zero Bubble Pipeline Parallelism" (arXiv:2401.10241), section 6, for
 // equal costs of F, I and W. It is regular from 2p - 1 microbatches on.
 void order_zbv(rank_writer& out) {
   int const p = out.ranks();

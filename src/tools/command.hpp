@@ -34,5 +34,6 @@ class start_error : public error {
 extern command const run_command;
 extern command const topo_command;
 extern command const find_split_command;
+extern command const schedule_command;
 
 }  // namespace hocket::tools

@@ -24,10 +24,11 @@ using hocket::tools::command;
 
 constexpr int failure_status = 2;
 
-constexpr std::array<command const*, 3> commands{
+constexpr std::array<command const*, 4> commands{
     &hocket::tools::run_command,
     &hocket::tools::topo_command,
     &hocket::tools::find_split_command,
+    &hocket::tools::schedule_command,
 };
 
 std::string overview() {

@@ -21,7 +21,7 @@ namespace hocket {
 /// | `1f1b` | 1 | after a warm-up one forward, one backward: `ranks - r` activations on rank r |
 /// | `interleaved-1f1b` | 2 or more | 1f1b over several stages a rank (Narayanan et al., 2021) |
 /// | `looped-bfs` | 2 or more | gpipe over several stages a rank (Lamy-Poirier, 2022) |
-/// | `zb-h1` | 1 | 1f1b with I and W apart, W where a rank would wait (Qi et al., 2023) |
+/// | `zb-h1` | 1 | 1f1b with I and W apart, W where a rank would wait (Qi et al., 2024) |
 /// | `zbv` | 2 | the same on a V: rank r has the stages r and 2 ranks - 1 - r (Qi et al., 2024) |
 /// | `dualpipev` | 2 | on a V, forwards of one arm beside backwards of the other (DeepSeek, 2025) |
 ///
