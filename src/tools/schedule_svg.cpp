@@ -87,8 +87,8 @@ class chart {
   std::string draw() {
     out_.define(
         "<pattern id=\"idle\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
-        "patternTransform=\"rotate(45)\"><rect width=\"7\" height=\"7\" fill=\"#f6f7f9\"/>"
-        "<line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"7\" stroke=\"#cfd6de\" stroke-width=\"2\"/>"
+        "patternTransform=\"rotate(45)\"><rect width=\"7\" height=\"7\" fill=\"#fafbfc\"/>"
+        "<line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"7\" stroke=\"#b4bfcb\" stroke-width=\"2\"/>"
         "</pattern>");
     double const top = draw_heading();
     for (int r = 0; r < plan_.ranks(); ++r) draw_row(r, top + r * (row + row_gap));
@@ -234,7 +234,7 @@ double chart::draw_legend(double y) {
 
 double chart::draw_shades(double y) {
   constexpr std::array<std::string_view, 4> words{"first", "second", "third", "fourth and later"};
-  out_.text({margin, y + 14}, "note", "darker:");
+  out_.text({margin, y + 14}, "note", "shades:");
   double x = left_;
   for (std::size_t i = 0; i < std::min<std::size_t>(4, static_cast<std::size_t>(chunks_)); ++i) {
     out_.box({x, y}, {22, 18}, palettes[0].fills[i], "#33414f", 2);
