@@ -182,7 +182,7 @@ void print_table(schedule const& plan, prediction const& run) {
   constexpr int ranks_max = 64;
   put(fmt::format("{}: {} ranks, {} stages, {} microbatches, {} actions\n", plan.name(),
                   plan.ranks(), plan.stages(), plan.microbatches(), plan.size()));
-  put(fmt::format("takes {} units of time, bubble {:.2f} %\n\n", short_number(run.makespan),
+  put(fmt::format("makespan {}, bubble {:.2f} %\n\n", short_number(run.makespan),
                   run.bubble * 100));
   if (auto const chart = chart_text(plan, run); !chart.empty()) put(chart + "\n");
   for (int r = 0; r < std::min(plan.ranks(), ranks_max); ++r) {

@@ -20,14 +20,14 @@ constexpr int ranks_max = 256;
 constexpr std::int64_t boxes_max = 50'000;
 constexpr double margin = 24;
 constexpr double chart_width = 1180;  // wanted; short schedules take less, long ones more
-constexpr double unit_max = 40;
-constexpr double unit_min = 15;
-constexpr double unit_least = 2;
+constexpr double box_max = 40;        // of a short action
+constexpr double box_min = 15;
 constexpr double chart_width_max = 8000;
 constexpr double row = 38;
 constexpr double row_gap = 8;
 constexpr double side = 190;  // what stands behind the rows
 constexpr double digit = 7.6;
+constexpr double letter = 10.5;
 
 constexpr std::string_view style_sheet =
     "text{fill:#1d2733}.title{font-size:20px;font-weight:bold}"
@@ -65,15 +65,31 @@ palette const& palette_of(action_kind kind) {
   return found == palettes.end() ? palettes.back() : *found;
 }
 
+std::string time_text(double time) { return fmt::format("{:.6g}", time); }
+
+// Pixels for one unit of time. Short actions, but not the few that are very short, are as wide as
+// their number needs.
+double unit_of(prediction const& run) {
+  if (run.makespan <= 0) return box_max;
+  double shortest = run.makespan;
+  double sum = 0;
+  double boxes = 0;
+  for (auto const& spans : run.timeline)
+    for (auto const& s : spans) {
+      double const length = s.end - s.begin;
+      if (length <= 0) continue;
+      shortest = std::min(shortest, length);
+      sum += length;
+      ++boxes;
+    }
+  double const grain = boxes > 0 ? std::max(shortest, sum / boxes / 4) : run.makespan;
+  double const wanted = std::clamp(chart_width / run.makespan, box_min / grain, box_max / grain);
+  return std::min(wanted, chart_width_max / run.makespan);
+}
+
 class chart {
  public:
-  chart(schedule const& plan, prediction const& run)
-      : plan_(plan),
-        run_(run),
-        unit_(run.makespan > 0 ? std::clamp(chart_width / run.makespan, unit_min, unit_max)
-                               : unit_max) {
-    if (unit_ * run.makespan > chart_width_max)
-      unit_ = std::max(unit_least, chart_width_max / run.makespan);
+  chart(schedule const& plan, prediction const& run) : plan_(plan), run_(run), unit_(unit_of(run)) {
     for (int s = 0; s < plan.stages(); ++s) {
       auto const held = plan.stages_of(plan.rank_of(s));
       chunk_of_.push_back(std::ranges::find(held, s) - held.begin());
@@ -142,11 +158,10 @@ double chart::draw_heading() {
                             ? "1 microbatch"
                             : fmt::format("{} microbatches", plan_.microbatches())));
   out_.text({margin, y += 24}, "note",
-            fmt::format("takes {} units of time; bubble {} %: of {} x {} units of the ranks, {} "
-                        "are spent waiting",
-                        short_number(run_.makespan), short_number(run_.bubble * 100), plan_.ranks(),
-                        short_number(run_.makespan),
-                        short_number(run_.bubble * run_.makespan * plan_.ranks())));
+            fmt::format("makespan {}; bubble {} %: of the ranks' {} x {}, {} are spent waiting",
+                        time_text(run_.makespan), short_number(run_.bubble * 100), plan_.ranks(),
+                        time_text(run_.makespan),
+                        time_text(run_.bubble * run_.makespan * plan_.ranks())));
   out_.text({margin, y += 19}, "note",
             "Each row is what one rank does, time runs to the right, the number in a box is the "
             "microbatch; hatched: the rank waits.");
@@ -187,24 +202,26 @@ void chart::draw_action(action const& a, int rank, time_span const& span, double
   out_.hint(fmt::format(
       "{}: rank {}, stage {}{}, time {} to {}", to_string(a), rank, a.stage(),
       a.microbatch() == action::no_microbatch ? "" : fmt::format(", microbatch {}", a.microbatch()),
-      short_number(span.begin), short_number(span.end)));
+      time_text(span.begin), time_text(span.end)));
   out_.box(at, {wide, row}, fill, "#33414f", 2);
-  auto const words = a.microbatch() == action::no_microbatch ? std::string(a.name())
-                                                             : fmt::format("{}", a.microbatch());
-  if (static_cast<double>(words.size()) * digit <= wide)
+  bool const is_numbered = a.microbatch() != action::no_microbatch;
+  auto const words = is_numbered ? fmt::format("{}", a.microbatch()) : std::string(a.name());
+  if (static_cast<double>(words.size()) * (is_numbered ? digit : letter) <= wide)
     out_.text({at.x + wide / 2, y + row / 2 + 4.5}, shade < 2 ? "mb" : "inv", words);
   out_.end_hint();
 }
 
 // Ticks at a round distance that leaves room for their numbers.
 void chart::draw_axis(double y) {
-  double step = 1;
-  for (int i = 0; step * unit_ < 44; ++i) step *= i % 3 == 1 ? 2.5 : 2;
+  constexpr double distance = 34;
+  double step = std::pow(10, std::floor(std::log10(distance / unit_)));
+  for (int i = 0; step * unit_ < distance; ++i) step *= i % 3 == 1 ? 2.5 : 2;
   out_.line({left_, y}, {left_ + width(), y}, "#7b8794");
-  for (double t = 0; t <= run_.makespan + 1e-9; t += step) {
+  for (int i = 0; i * step <= run_.makespan * (1 + 1e-9); ++i) {
+    double const t = i * step;
     double const x = left_ + t * unit_;
     out_.line({x, y}, {x, y + 5}, "#7b8794");
-    out_.text({x, y + 19}, "tick", short_number(t));
+    out_.text({x, y + 19}, "tick", time_text(t));
   }
   out_.text({left_ + width() / 2, y + 36}, "tick", "time");
 }
@@ -233,12 +250,13 @@ double chart::draw_legend(double y) {
 }
 
 double chart::draw_shades(double y) {
-  constexpr std::array<std::string_view, 4> words{"first", "second", "third", "fourth and later"};
+  constexpr std::array<std::string_view, 4> words{"first", "second", "third", "fourth"};
   out_.text({margin, y + 14}, "note", "shades:");
   double x = left_;
   for (std::size_t i = 0; i < std::min<std::size_t>(4, static_cast<std::size_t>(chunks_)); ++i) {
     out_.box({x, y}, {22, 18}, palettes[0].fills[i], "#33414f", 2);
-    auto const text = fmt::format("the rank's {} stage", words[i]);
+    bool const is_more = i == 3 && chunks_ > 4;
+    auto const text = fmt::format("the rank's {} stage{}", words[i], is_more ? " and later" : "");
     out_.text({x + 30, y + 14}, "key", text);
     x += 48 + static_cast<double>(text.size()) * 7.4;
   }

@@ -72,7 +72,8 @@ TEST_CASE("a bad text is refused with line and column") {
   CHECK(why("0F0,(0F1;0B)OVERLAP_F_B\n") == "line 1, column 10: \"0B\" has no microbatch behind B");
   CHECK(why("0F0;0F1").starts_with("line 1, column 1: \"0F0;0F1\" has more than"));
   CHECK(why(std::string("0F0\0,0F1", 8)).starts_with("line 1, column 1: \"0F0\\x00\""));
-  CHECK(why(std::string(csv_bytes_max + 1, ','), errc::too_large) == "67108865 bytes are more than 67108864");
+  CHECK(why(std::string(csv_bytes_max + 1, ','), errc::too_large) ==
+        "67108865 bytes are more than 67108864");
 }
 
 TEST_CASE("mutated text ends in a schedule or in a typed error, and check in a verdict") {
