@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <hocket/error.hpp>
 
 namespace hocket {
@@ -99,25 +98,15 @@ playback::playback(action_graph const& graph, action_costs const& costs)
       costs_(costs),
       spans_(static_cast<std::size_t>(graph.plan().size())),
       cursor_(static_cast<std::size_t>(graph.plan().ranks())),
-      waiting_(cursor_.size()),
       free_at_(cursor_.size()),
+      first_waiter_(spans_.size(), action_graph::none),
+      next_waiter_(cursor_.size(), action_graph::none),
       left_(graph.plan().size()) {
-  std::deque<int> ready;
-  for (int r = 0; r < graph.plan().ranks(); ++r) ready.push_back(r);
-  while (!ready.empty()) {
-    int const rank = ready.front();
-    ready.pop_front();
-    bool const has_moved = advance(rank);
-    auto& others = waiting_[static_cast<std::size_t>(rank)];
-    if (has_moved) {
-      ready.insert(ready.end(), others.begin(), others.end());
-      others.clear();
-    }
-    // Registered last: a rank that waits for itself is not woken by its own progress.
-    if (int const missing =
-            stands_at(rank) == action_graph::none ? action_graph::none : waits_for(rank);
-        missing != action_graph::none)
-      waiting_[static_cast<std::size_t>(graph.rank_of(missing))].push_back(rank);
+  for (int r = 0; r < graph.plan().ranks(); ++r) ready_.push_back(r);
+  while (!ready_.empty()) {
+    int const rank = ready_.front();
+    ready_.pop_front();
+    advance(rank);
   }
 }
 
@@ -137,14 +126,18 @@ int playback::waits_for(int rank) const {
   return action_graph::none;
 }
 
-bool playback::advance(int rank) {
-  bool has_moved = false;
+void playback::advance(int rank) {
   for (int node = stands_at(rank); node != action_graph::none; node = stands_at(rank)) {
-    if (waits_for(rank) != action_graph::none) return has_moved;
+    if (int const missing = waits_for(rank); missing != action_graph::none)
+      return wait(rank, missing);
     play(rank, node);
-    has_moved = true;
   }
-  return has_moved;
+}
+
+void playback::wait(int rank, int node) {
+  auto& first = first_waiter_[static_cast<std::size_t>(node)];
+  next_waiter_[static_cast<std::size_t>(rank)] = first;
+  first = rank;
 }
 
 void playback::play(int rank, int node) {
@@ -160,6 +153,9 @@ void playback::play(int rank, int node) {
   free_at_[r] = end;
   ++cursor_[r];
   --left_;
+  for (int w = first_waiter_[static_cast<std::size_t>(node)]; w != action_graph::none;
+       w = next_waiter_[static_cast<std::size_t>(w)])
+    ready_.push_back(w);
 }
 
 double playback::duration(action const& a) const noexcept {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <deque>
 #include <hocket/pipeline/prediction.hpp>
 #include <hocket/pipeline/schedule.hpp>
 #include <string>
@@ -61,7 +63,8 @@ class playback {
   [[nodiscard]] std::vector<time_span> const& spans() const noexcept { return spans_; }
 
  private:
-  bool advance(int rank);
+  void advance(int rank);
+  void wait(int rank, int node);
   void play(int rank, int node);
   [[nodiscard]] double duration(action const& a) const noexcept;
   [[nodiscard]] bool is_done(int node) const;
@@ -69,9 +72,12 @@ class playback {
   action_graph const& graph_;
   action_costs const& costs_;
   std::vector<time_span> spans_;
-  std::vector<int> cursor_;                // of each rank: how many actions it has done
-  std::vector<std::vector<int>> waiting_;  // ranks that wait for each rank
+  std::vector<int> cursor_;  // of each rank: how many actions it has done
   std::vector<double> free_at_;
+  // Ranks that wait for a node, as a list through `next_waiter_`: a rank waits for one at a time.
+  std::vector<int> first_waiter_;
+  std::vector<int> next_waiter_;
+  std::deque<int> ready_;
   std::int64_t left_;
 };
 

@@ -90,11 +90,10 @@ double unit_of(prediction const& run) {
 class chart {
  public:
   chart(schedule const& plan, prediction const& run) : plan_(plan), run_(run), unit_(unit_of(run)) {
-    for (int s = 0; s < plan.stages(); ++s) {
-      auto const held = plan.stages_of(plan.rank_of(s));
-      chunk_of_.push_back(std::ranges::find(held, s) - held.begin());
-      chunks_ = std::max(chunks_, std::ssize(held));
-    }
+    std::vector<std::ptrdiff_t> held(static_cast<std::size_t>(plan.ranks()));
+    for (int const rank : plan.placement())
+      chunk_of_.push_back(held[static_cast<std::size_t>(rank)]++);
+    chunks_ = std::ranges::max(held);
     std::size_t longest = 0;
     for (int r = 0; r < plan.ranks(); ++r) longest = std::max(longest, row_name(r).size());
     left_ = margin + std::max(86.0, static_cast<double>(longest) * 7.2 + 20);

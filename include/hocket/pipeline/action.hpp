@@ -69,7 +69,9 @@ class action {
   /// The other stage of a send or receive; meaningless for other kinds.
   [[nodiscard]] int peer_stage() const noexcept;
 
+  /// By stage, kind, microbatch and name.
   friend bool operator==(action const&, action const&) = default;
+  /// In that order.
   friend auto operator<=>(action const&, action const&) = default;
 
  private:

@@ -22,8 +22,8 @@ class action_costs {
 
 /// When an action runs, from the schedule's begin.
 struct time_span {
-  double begin = 0;
-  double end = 0;
+  double begin = 0;  ///< when it begins
+  double end = 0;    ///< when it ends; a send or receive takes no time of its rank
 };
 
 /// A schedule's run, foretold.

@@ -53,6 +53,7 @@ class schedule {
   /// Whether there is a B, I or W among the actions.
   [[nodiscard]] bool has_backward() const noexcept { return has_backward_; }
 
+  /// By name, placement, microbatches and actions.
   friend bool operator==(schedule const&, schedule const&) = default;
 
  private:
