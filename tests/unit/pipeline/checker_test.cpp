@@ -103,6 +103,23 @@ TEST_CASE("ranks that wait for each other are listed with what each waits for") 
         "1 at 1F1 (action 0) for 0F1 (action 2 of rank 0)");
 }
 
+TEST_CASE("many ranks that wait for one another's last actions are checked in linear time") {
+  // Ranks 0 and 1 hand 300 microbatches to and fro; 3,000 others wait for the last of them.
+  constexpr int microbatches = 300;
+  constexpr int others = 3000;
+  std::string text;
+  for (int const rank : {0, 1}) {
+    for (int m = 0; m < microbatches; ++m)
+      for (int s = rank; s < 20; s += 2) text += std::to_string(s) + "F" + std::to_string(m) + ",";
+    text += "\n";
+  }
+  for (int s = 20; s < 20 + others; ++s) {
+    for (int m = microbatches; m-- > 0;) text += std::to_string(s) + "F" + std::to_string(m) + ",";
+    text += "\n";
+  }
+  CHECK_NOTHROW(check(schedule_from_csv(text)));
+}
+
 TEST_CASE("whatever action is taken out of a schedule, the checker says so") {
   for (auto const name : schedule_names())
     for (int const p : {1, 3})

@@ -119,7 +119,7 @@ TEST_CASE("find-split answers as the library does") {
 TEST_CASE("commands explain themselves, each with an example that works") {
   auto const overview = hocket_says("--help");
   CHECK(overview.status == 0);
-  for (auto name : {"topo", "find-split"}) {
+  for (auto name : {"topo", "find-split", "schedule"}) {
     CHECK(overview.output.find(name) != std::string::npos);
     auto const help = hocket_says(std::string("help ") + name);
     CHECK(help.status == 0);
