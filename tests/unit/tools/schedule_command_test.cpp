@@ -156,6 +156,15 @@ TEST_CASE("the text chart shows who does what when") {
   CHECK(text.find("rank 1: stage 1") != std::string::npos);
 }
 
+TEST_CASE("an import whose receives stand early is told what it loses") {
+  scratch_file const csv(".csv",
+                         "0F0,0SEND_F0,0RECV_B0,0F1,0SEND_F1,0B0,0RECV_B1,0B1\n"
+                         "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n");
+  auto const text = hocket_says("schedule " + csv.path()).output;
+  CHECK(text.find("makespan 10, bubble 40.00 %\nreceives hold their ranks before they are needed; "
+                  "moved to where they are, makespan 9, bubble 33.33 %\n") != std::string::npos);
+}
+
 TEST_CASE("topo draws to standard output as schedule does") {
   auto const svg = hocket_says("topo --world 4 --tp 2 --svg -");
   CHECK(svg.status == 0);
