@@ -36,5 +36,6 @@ extern command const topo_command;
 extern command const find_split_command;
 extern command const doctor_command;
 extern command const bench_command;
+extern command const schedule_command;
 
 }  // namespace hocket::tools

@@ -5,12 +5,9 @@
 #include <hocket/topology/rank_grid.hpp>
 #include <vector>
 
-namespace hocket::tools {
+#include "svg_picture.hpp"
 
-struct point {
-  double x = 0;
-  double y = 0;
-};
+namespace hocket::tools {
 
 /// Measures of a map of ranks, in pixels.
 struct map_style {

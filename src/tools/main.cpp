@@ -24,10 +24,10 @@ using hocket::tools::command;
 
 constexpr int failure_status = 2;
 
-constexpr std::array<command const*, 5> commands{
+constexpr std::array<command const*, 6> commands{
     &hocket::tools::run_command,        &hocket::tools::topo_command,
-    &hocket::tools::find_split_command, &hocket::tools::doctor_command,
-    &hocket::tools::bench_command,
+    &hocket::tools::find_split_command, &hocket::tools::schedule_command,
+    &hocket::tools::doctor_command,     &hocket::tools::bench_command,
 };
 
 std::string overview() {

@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <cerrno>
-#include <cstdio>
 #include <hocket/error.hpp>
 #include <hocket/topology/rank_grid.hpp>
-#include <memory>
 #include <sstream>
 
+#include "file_output.hpp"
 #include "named_set.hpp"
 #include "options.hpp"
 #include "standard_output.hpp"
@@ -40,7 +38,8 @@ po::options_description options() {
   add("groups", po::value<std::string>()->value_name("SETS"),
       "which groups to show, as in tp,dp-cp (default tp,cp,ep,dp,pp)");
   add("json", po::bool_switch(), "one JSON document on stdout");
-  add("svg", po::value<std::string>()->value_name("FILE"), "draw the grid and its groups");
+  add("svg", po::value<std::string>()->value_name("FILE"),
+      "draw the grid and its groups; - is standard output");
   return all;
 }
 
@@ -169,28 +168,18 @@ void print_table(rank_grid const& grid, std::vector<named_set> const& sets) {
   }
 }
 
-void write_file(std::string const& path, std::string const& text) {
-  auto const failed = [&] {
-    boost::system::error_code const code(errno, boost::system::system_category());
-    throw error(code, fmt::format("{} cannot be written: {}", path, code.message()));
-  };
-  if (path.empty()) throw error(errc::invalid_argument, "--svg: the name of the file is empty");
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
-  if (!file) failed();
-  if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) failed();
-  if (std::fclose(file.release()) != 0) failed();
-}
-
 int run(arguments const& args) {
   auto const values = parse(options(), args);
   auto const grid = grid_of(values);
   auto const sets = sets_of(values);
-  auto const svg = given<std::string>(values, "svg");
-  if (svg) write_file(*svg, draw_topology(grid, sets));
-  if (values["json"].as<bool>())
+  bool const json = values["json"].as<bool>();
+  auto const svg = output_of("--svg", given<std::string>(values, "svg"));
+  check_outputs(json, svg);
+  if (svg) svg->write(draw_topology(grid, sets));
+  if (json)
     print_json(grid, sets);
   else if (svg)
-    put(fmt::format("{} written\n", *svg));
+    svg->confirm();
   else
     print_table(grid, sets);
   return 0;

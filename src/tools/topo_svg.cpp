@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <hocket/error.hpp>
-#include <iterator>
+#include <string_view>
 
 #include "grid_layout.hpp"
+#include "svg_picture.hpp"
 
 namespace hocket::tools {
 namespace {
@@ -30,42 +31,14 @@ constexpr std::array<char const*, 12> fills{"#8ecae6", "#ffd166", "#b5e48c", "#f
                                             "#cdb4db", "#ffb570", "#80ded9", "#f7aef8",
                                             "#d9d98c", "#a8b8f0", "#e6b89c", "#c4c4c4"};
 
-class picture {
- public:
-  void box(point at, point extent, char const* fill, char const* edge, double radius) {
-    fmt::format_to(std::back_inserter(body_),
-                   "<rect x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" rx=\"{:g}\" "
-                   "fill=\"{}\" stroke=\"{}\"/>\n",
-                   at.x, at.y, extent.x, extent.y, radius, fill, edge);
-  }
-  void text(point at, char const* style, std::string_view words) {
-    fmt::format_to(std::back_inserter(body_),
-                   "<text x=\"{:g}\" y=\"{:g}\" class=\"{}\">{}</text>\n", at.x, at.y, style,
-                   words);
-  }
-  void hint(std::string_view words) {
-    fmt::format_to(std::back_inserter(body_), "<g><title>{}</title>\n", words);
-  }
-  void end_hint() { body_ += "</g>\n"; }
-
-  [[nodiscard]] std::string finish(point extent) const {
-    return fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:g}\" height=\"{1:g}\" "
-        "viewBox=\"0 0 {0:g} {1:g}\" font-family=\"DejaVu Sans, Verdana, sans-serif\">\n"
-        "<style>text{{fill:#1d2733}}.title{{font-size:20px;font-weight:bold}}"
-        ".note{{font-size:13px;fill:#4a5765}}.panel{{font-size:14px;font-weight:bold}}"
-        ".box{{font-size:11px;fill:#4a5765}}"
-        ".rank{{font-size:15px;font-weight:bold;text-anchor:middle}}"
-        ".coord{{font-size:9px;fill:#4a5765;text-anchor:middle}}"
-        ".small{{font-size:11px;font-weight:bold;text-anchor:middle}}"
-        ".tag{{font-size:8px;text-anchor:middle}}</style>\n"
-        "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{2}</svg>\n",
-        extent.x, extent.y, body_);
-  }
-
- private:
-  std::string body_;
-};
+constexpr std::string_view style_sheet =
+    "text{fill:#1d2733}.title{font-size:20px;font-weight:bold}"
+    ".note{font-size:13px;fill:#4a5765}.panel{font-size:14px;font-weight:bold}"
+    ".box{font-size:11px;fill:#4a5765}"
+    ".rank{font-size:15px;font-weight:bold;text-anchor:middle}"
+    ".coord{font-size:9px;fill:#4a5765;text-anchor:middle}"
+    ".small{font-size:11px;font-weight:bold;text-anchor:middle}"
+    ".tag{font-size:8px;text-anchor:middle}";
 
 std::string coordinate_text(rank_grid const& grid, int rank) {
   auto const place = grid.at(world_rank(rank));
@@ -77,7 +50,7 @@ std::string coordinate_text(rank_grid const& grid, int rank) {
 // Draws the tiles of `depth` levels, the outermost first; `draw_cell(at, rank, innermost)` draws a
 // rank.
 template <class DrawCell>
-void draw_map(picture& out, rank_grid const& grid, grid_layout const& layout, std::size_t depth,
+void draw_map(svg_picture& out, rank_grid const& grid, grid_layout const& layout, std::size_t depth,
               point at, int rank, DrawCell const& draw_cell) {
   if (depth == 0) return draw_cell(at, rank);
   auto const& style = layout.style();
@@ -103,7 +76,7 @@ map_style fitted(map_style style, double digit, rank_grid const& grid) {
   return style;
 }
 
-void draw_ranks(picture& out, rank_grid const& grid, grid_layout const& layout, point at) {
+void draw_ranks(svg_picture& out, rank_grid const& grid, grid_layout const& layout, point at) {
   auto const cell = [&](point where, int rank) {
     out.hint(coordinate_text(grid, rank));
     out.box(where, layout.style().cell, "#ffffff", "#45586b", 4);
@@ -125,7 +98,7 @@ std::string count_text(rank_grid const& grid, named_set const& set) {
   return fmt::format("{}: {} group{} of {}", set.key, count, count == 1 ? "" : "s", size);
 }
 
-void draw_groups(picture& out, rank_grid const& grid, grid_layout const& layout,
+void draw_groups(svg_picture& out, rank_grid const& grid, grid_layout const& layout,
                  named_set const& set, point at) {
   auto const groups = grid.groups(set.axes);
   std::vector<std::size_t> group_of(static_cast<std::size_t>(grid.size()));
@@ -156,7 +129,7 @@ std::string axes_text(rank_grid const& grid) {
   return text.empty() ? "all axes have size 1" : "axes, innermost first: " + text;
 }
 
-double draw_heading(picture& out, rank_grid const& grid, bool any_groups) {
+double draw_heading(svg_picture& out, rank_grid const& grid, bool any_groups) {
   out.text({margin, margin + 18}, "title",
            grid.size() == 1 ? fmt::format("1 rank: {}", grid.offset())
                             : fmt::format("{} ranks: {} to {}", grid.size(), grid.offset(),
@@ -185,7 +158,7 @@ std::string draw_topology(rank_grid const& grid, std::vector<named_set> const& s
     else
       alone += (alone.empty() ? "" : ", ") + set.key;
   }
-  picture out;
+  svg_picture out;
   grid_layout const layout(grid, fitted(large_style, large_digit, grid));
   double y = draw_heading(out, grid, !drawn.empty());
   draw_ranks(out, grid, layout, {margin, y});
@@ -209,7 +182,7 @@ std::string draw_topology(rank_grid const& grid, std::vector<named_set> const& s
     out.text({margin, y}, "note", fmt::format("{}: each rank is a group of its own", alone));
     y += 20;
   }
-  return out.finish({right + margin, y});
+  return out.finish({right + margin, y}, style_sheet);
 }
 
 }  // namespace hocket::tools

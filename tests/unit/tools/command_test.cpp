@@ -10,32 +10,12 @@
 #include <hocket/version.hpp>
 #include <iterator>
 
-#include "run_program.hpp"
+#include "hocket_says.hpp"
 
-using hocket::test::program_result;
+using hocket::test::document;
+using hocket::test::hocket_says;
+using hocket::test::refused;
 namespace json = boost::json;
-
-namespace {
-
-program_result hocket_says(std::string const& args) {
-  return hocket::test::run_program("'" HOCKET_TOOL "' " + args);
-}
-
-json::value document(std::string const& args, int status = 0) {
-  auto const result = hocket_says(args + " 2>/dev/null");
-  CAPTURE(args);
-  CAPTURE(result.output);
-  CHECK(result.status == status);
-  return json::parse(result.output);  // throws unless it is one document and nothing else
-}
-
-std::string refused(std::string const& args) {
-  auto const answer = document(args + " --json", 2);
-  CHECK(answer.at("error").at("code") == "invalid_argument");
-  return json::value_to<std::string>(answer.at("error").at("message"));
-}
-
-}  // namespace
 
 TEST_CASE("topo prints the world, the order and the groups as one line of JSON") {
   CHECK(hocket_says("topo --world 8 --tp 2 --pp 2 --groups tp,pp --json").output ==
@@ -139,7 +119,7 @@ TEST_CASE("find-split answers as the library does") {
 TEST_CASE("commands explain themselves, each with an example that works") {
   auto const overview = hocket_says("--help");
   CHECK(overview.status == 0);
-  for (auto name : {"topo", "find-split"}) {
+  for (auto name : {"topo", "find-split", "schedule"}) {
     CHECK(overview.output.find(name) != std::string::npos);
     auto const help = hocket_says(std::string("help ") + name);
     CHECK(help.status == 0);

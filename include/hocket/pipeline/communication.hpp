@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Hocket authors
+#pragma once
+
+#include <hocket/pipeline/schedule.hpp>
+
+namespace hocket {
+
+/// The schedule with the sends and receives it needs: each send right behind the action that makes
+/// what it sends, each receive right before the action that needs it. Stages of one rank exchange
+/// nothing. A schedule that has communication comes back as it is.
+///
+/// An imported one may have its receives early, as PyTorch writes them right behind their sends;
+/// here a receive holds its rank. `with_communication(without_communication(plan))` moves them to
+/// where they are needed.
+[[nodiscard]] schedule with_communication(schedule plan);
+
+/// The schedule without its sends and receives.
+[[nodiscard]] schedule without_communication(schedule const& plan);
+
+}  // namespace hocket
