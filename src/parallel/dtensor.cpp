@@ -23,8 +23,8 @@ void check_partials(dtype type, placements const& where) {
     if (first == nullptr) first = &p;
     if (first->reduction() != p.reduction())
       throw error(errc::invalid_argument,
-                  fmt::format("{}: one tensor cannot be partial by two reductions, whose order would "
-                              "matter",
+                  fmt::format("placements {}: one tensor cannot be partial by two reductions, whose "
+                              "order would matter",
                               to_string(where)));
   }
 }
@@ -82,6 +82,10 @@ std::string brief(dtensor const& x) {
   if (!x.defined()) return "undefined";
   return fmt::format("{}{} {} on {}", name_of(x.dtype()), to_string(x.shape()),
                      to_string(x.where()), to_string(x.mesh().layout()));
+}
+
+std::string brief(state_tensor const& x) {
+  return x.sharded() ? brief(*x.sharded()) : brief(x.local());
 }
 
 dtensor distribute_tensor(tensor const& full, device_mesh mesh, placements where) {

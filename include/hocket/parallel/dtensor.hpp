@@ -9,6 +9,7 @@
 #include <hocket/parallel/placement.hpp>
 #include <hocket/tensor/tensor.hpp>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -105,10 +106,38 @@ class dtensor {
                                                mesh_layout const& from_mesh, placements const& from,
                                                mesh_layout const& to_mesh, placements const& to);
 
+/// A parameter or buffer of a model, which may be sharded or not: a tensor or a dtensor.
+class state_tensor {
+ public:
+  /// @{
+  /// Shares what it is made from.
+  state_tensor(tensor t) : local_(std::move(t)) {}                          // NOLINT: either kind
+  state_tensor(dtensor t) : local_(t.to_local()), sharded_(std::move(t)) {}  // NOLINT: either kind
+  /// @}
+  /// This rank's own: itself, or its shard.
+  [[nodiscard]] tensor const& local() const noexcept { return local_; }
+  /// Whether it is a dtensor, and which.
+  [[nodiscard]] std::optional<dtensor> const& sharded() const noexcept { return sharded_; }
+  /// Of the whole.
+  [[nodiscard]] hocket::shape const& shape() const {
+    return sharded_ ? sharded_->shape() : local_.shape();
+  }
+
+ private:
+  tensor local_;
+  std::optional<dtensor> sharded_;
+};
+
+/// "f32[7,5]", or as `brief` of a dtensor.
+[[nodiscard]] std::string brief(state_tensor const& x);
+
 /// @{
 /// The rank's own tensor of either kind.
 [[nodiscard]] inline tensor get_local_tensor_if_dtensor(tensor t) { return t; }
 [[nodiscard]] inline tensor get_local_tensor_if_dtensor(dtensor const& t) { return t.to_local(); }
+[[nodiscard]] inline tensor get_local_tensor_if_dtensor(state_tensor const& t) {
+  return t.local();
+}
 /// @}
 
 }  // namespace hocket
