@@ -38,7 +38,7 @@ bool bucket::lies_in_place() const {
   return pieces_.size() == 1 && pieces_.front().of.is_contiguous();
 }
 
-tensor bucket::pack(bool filled) const {
+tensor bucket::pack(bool filled) {
   auto const& first = pieces_.front();
   if (lies_in_place()) return bytes_of(first.of, first.start, first.bytes);
   packed_ = tensor::empty(dtype::u8, shape(bytes_));
@@ -51,7 +51,7 @@ tensor bucket::pack(bool filled) const {
   return packed_;
 }
 
-void bucket::unpack() const {
+void bucket::unpack() {
   if (lies_in_place()) return;
   auto const* from = packed_.const_bytes();
   for (auto const& p : pieces_) {

@@ -17,9 +17,9 @@ class bucket {
   void add(tensor const& t, std::size_t start, std::size_t bytes);
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   /// What travels, as bytes; `filled`: with the tensors' content.
-  [[nodiscard]] tensor pack(bool filled) const;
+  [[nodiscard]] tensor pack(bool filled);
   /// Writes what came into the tensors.
-  void unpack() const;
+  void unpack();
 
  private:
   class piece {
@@ -32,7 +32,7 @@ class bucket {
 
   std::vector<piece> pieces_;
   std::size_t bytes_ = 0;
-  mutable tensor packed_;
+  tensor packed_;
 };
 
 /// Parameters, then buffers, each in the order of the names, in buckets of at most `bytes_max`.

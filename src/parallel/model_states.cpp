@@ -79,7 +79,7 @@ asio::awaitable<void> agree(handing_out& h) {
   auto lines = lines_of(h.states);
   std::int64_t const row[] = {h.unable ? 1 : 0, hash_of(lines)};
   int const n = h.group.size();
-  auto const in = tensor::from(std::span(row), shape(2));
+  auto const in = tensor::from(std::span<std::int64_t const>(row), shape(2));
   auto all = tensor::empty(dtype::i64, shape(2 * n));
   co_await h.channel.all_gather(all, in, h.options, h.site);
   if (h.unable) std::rethrow_exception(h.unable);
@@ -95,9 +95,9 @@ asio::awaitable<void> agree(handing_out& h) {
 }
 
 asio::awaitable<void> hand_out(handing_out& h) {
-  auto const buckets = detail::buckets_of(h.states, broadcast_bucket_max);
+  auto buckets = detail::buckets_of(h.states, broadcast_bucket_max);
   bool const gives = h.group.rank().value() == 0;
-  std::deque<std::pair<work<>, detail::bucket const*>> flying;
+  std::deque<std::pair<work<>, detail::bucket*>> flying;
   for (auto b = buckets.begin(); b != buckets.end() || !flying.empty();) {
     if (b != buckets.end() && flying.size() < 2) {
       auto const packed = b->pack(gives);
@@ -106,7 +106,7 @@ asio::awaitable<void> hand_out(handing_out& h) {
       continue;
     }
     auto done = std::move(flying.front().first);
-    auto const* const of = flying.front().second;
+    auto* const of = flying.front().second;
     flying.pop_front();
     co_await std::move(done);
     if (!gives) of->unpack();
