@@ -62,7 +62,7 @@ void measure(std::int64_t total, std::int64_t each, int repeats) {
     for (int i = 0; i < repeats; ++i) updater.update_average(net_bf16, ema);
   });
   run.print((std::to_string(total / each) + " parameters of " + std::to_string(each) +
-             " elements, " + std::to_string(total * 4 >> 20) + " MiB")
+             " elements, " + std::to_string(total * 4 >> 10) + " KiB")
                 .c_str(),
             9);
 }
@@ -72,5 +72,5 @@ void measure(std::int64_t total, std::int64_t each, int repeats) {
 int main() {
   measure(std::int64_t{1} << 26, std::int64_t{1} << 22, 2);
   measure(std::int64_t{1} << 26, std::int64_t{1} << 14, 2);
-  measure(std::int64_t{1} << 17, std::int64_t{1} << 12, 500);
+  measure(std::int64_t{1} << 17, std::int64_t{1} << 12, 500);  // in cache
 }

@@ -120,9 +120,9 @@ work<> device_mesh::close() const {
   return when_all(std::move(closing));
 }
 
-work<device_mesh> init_device_mesh(world const& w, rank_group const& ranks,
-                                   shape const& sizes, mesh_names const& names,
-                                   clock::duration timeout, std::source_location site) {
+work<device_mesh> init_device_mesh(world const& w, rank_group const& ranks, shape const& sizes,
+                                   mesh_names const& names, clock::duration timeout,
+                                   std::source_location site) {
   auto core = std::make_shared<mesh_core>();
   try {
     core->layout = mesh_layout(ranks, sizes, names);

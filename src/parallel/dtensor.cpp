@@ -17,15 +17,16 @@ void check_partials(dtype type, placements const& where) {
   for (auto const& p : where) {
     if (!p.is_partial()) continue;
     if (!is_reducible(type, p.reduction()))
-      throw error(errc::invalid_argument, fmt::format("{} of {} is not defined: {}",
-                                                      name_of(p.reduction()), name_of(type),
-                                                      to_string(where)));
+      throw error(errc::invalid_argument,
+                  fmt::format("{} of {} is not defined: {}", name_of(p.reduction()), name_of(type),
+                              to_string(where)));
     if (first == nullptr) first = &p;
     if (first->reduction() != p.reduction())
-      throw error(errc::invalid_argument,
-                  fmt::format("placements {}: one tensor cannot be partial by two reductions, whose "
-                              "order would matter",
-                              to_string(where)));
+      throw error(
+          errc::invalid_argument,
+          fmt::format("placements {}: one tensor cannot be partial by two reductions, whose "
+                      "order would matter",
+                      to_string(where)));
   }
 }
 

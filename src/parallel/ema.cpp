@@ -99,7 +99,8 @@ void DTensorFastEmaModelUpdater::copy_to(list const& source, list const& target)
 void DTensorFastEmaModelUpdater::update_average(list const& source, list const& target,
                                                 double beta) const {
   if (!(beta >= 0 && beta <= 1))
-    throw error(errc::invalid_argument, fmt::format("update_average: beta {} is not in 0..1", beta));
+    throw error(errc::invalid_argument,
+                fmt::format("update_average: beta {} is not in 0..1", beta));
   expect_pairs("update_average", source, target);
   for (std::size_t i = 0; i < source.size(); ++i) {
     auto const from = source[i].local().dtype();
@@ -121,9 +122,9 @@ void DTensorFastEmaModelUpdater::update_average(list const& source, list const& 
 
 void DTensorFastEmaModelUpdater::cache(list const& parameters, bool is_cpu) {
   if (kept_)
-    throw error(errc::already_initialized,
-                fmt::format("cache: a copy of {} parameters is kept; restore it first",
-                            kept_->size()));
+    throw error(
+        errc::already_initialized,
+        fmt::format("cache: a copy of {} parameters is kept; restore it first", kept_->size()));
   static_cast<void>(is_cpu);  // tensors that can be cloned here are in host memory
   std::vector<tensor> copies;
   copies.reserve(parameters.size());

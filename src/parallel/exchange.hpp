@@ -16,8 +16,8 @@ namespace hocket::detail {
 /// sizes, with bounded bytes under way, without deadlock.
 ///
 /// Large ones go in chunks. Every rank takes them in the order of (distance round the group, chunk)
-/// and has at most `flying_max` bytes under way: the earliest one that is not done is posted, or can
-/// be, at both its ends, so one always moves.
+/// and has at most `flying_max` bytes under way: the earliest one that is not done is posted, or
+/// can be, at both its ends, so one always moves.
 class exchange {
  public:
   /// One message of a chunk at most; two of them fit into `flying_max`.

@@ -138,8 +138,8 @@ void file_reader::read_one(file_piece p) const {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(errno, "read");
     if (got == 0)
-      throw error(errc::corrupt, fmt::format("{}: ends at byte {}, it had {}", path_.string(),
-                                             p.offset, size_));
+      throw error(errc::corrupt,
+                  fmt::format("{}: ends at byte {}, it had {}", path_.string(), p.offset, size_));
     p.to += got;
     p.offset += static_cast<std::uint64_t>(got);
     p.bytes -= static_cast<std::size_t>(got);
@@ -174,8 +174,8 @@ bool file_reader::read_by_uring(std::span<file_piece const> pieces) const {
   if (failed == EINVAL || failed == EOPNOTSUPP || failed == ENOSYS) return false;
   if (failed != 0) fail(failed, "read");
   if (truncated)
-    throw error(errc::corrupt, fmt::format("{}: has become shorter than {} bytes", path_.string(),
-                                           size_));
+    throw error(errc::corrupt,
+                fmt::format("{}: has become shorter than {} bytes", path_.string(), size_));
   return true;
 }
 

@@ -26,10 +26,11 @@ void check_names(std::vector<std::string>& names, std::size_t ndim) {
   for (auto n = names.begin(); n != names.end(); ++n)
     right = right && !n->empty() && std::find(names.begin(), n, *n) == n;
   if (!right)
-    throw error(errc::invalid_argument,
-                fmt::format("a mesh of {} dimensions with the names \"{}\": one for each dimension, "
-                            "none empty or repeated",
-                            ndim, fmt::join(names, "\", \"")));
+    throw error(
+        errc::invalid_argument,
+        fmt::format("a mesh of {} dimensions with the names \"{}\": one for each dimension, "
+                    "none empty or repeated",
+                    ndim, fmt::join(names, "\", \"")));
 }
 
 }  // namespace
@@ -41,9 +42,9 @@ mesh_layout::mesh_layout(rank_group ranks, shape const& sizes, shape const& stri
                          mesh_names const& names)
     : ranks_(std::move(ranks)), names_(names.list()) {
   if (sizes.size() == 0 || sizes.size() > ndim_max || strides.size() != sizes.size())
-    throw error(errc::invalid_argument,
-                fmt::format("a mesh of {} dimensions: at least 1, at most {}", sizes.size(),
-                            ndim_max));
+    throw error(
+        errc::invalid_argument,
+        fmt::format("a mesh of {} dimensions: at least 1, at most {}", sizes.size(), ndim_max));
   check_names(names_, sizes.size());
   std::int64_t product = 1;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

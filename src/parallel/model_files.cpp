@@ -39,15 +39,15 @@ stored_model read_header(file_reader const& file) {
   };
   std::uint64_t length = 0;
   if (file.size() < length_bytes)
-    refuse(errc::corrupt, fmt::format("{} bytes; the header's length alone takes {}", file.size(),
-                                      length_bytes));
+    refuse(errc::corrupt,
+           fmt::format("{} bytes; the header's length alone takes {}", file.size(), length_bytes));
   file_piece piece;
   piece.to = reinterpret_cast<std::byte*>(&length);
   piece.bytes = length_bytes;
   file.read(std::span(&piece, 1), detail::read_way::pread);
   if (length > safetensors_header_max)
-    refuse(errc::too_large, fmt::format("a header of {} bytes, at most {}", length,
-                                        safetensors_header_max));
+    refuse(errc::too_large,
+           fmt::format("a header of {} bytes, at most {}", length, safetensors_header_max));
   if (length > file.size() - length_bytes)
     refuse(errc::corrupt, fmt::format("a header of {} bytes in a file of {}", length, file.size()));
   std::string text(length, '\0');
@@ -118,8 +118,8 @@ void reading::add_runs(tensor const& to, tensor_box const& box, shape const& ful
       rest /= box.extent[d];
     }
     if (box.ndim > 0) offset += box.start[cut] * strides[cut];
-    pieces.push_back({at + static_cast<std::uint64_t>(offset * item), memory,
-                      static_cast<std::size_t>(run)});
+    pieces.push_back(
+        {at + static_cast<std::uint64_t>(offset * item), memory, static_cast<std::size_t>(run)});
     memory += run;
   }
 }
@@ -214,8 +214,8 @@ void save(model_states const& states, std::filesystem::path const& path,
 
 work<> load_model_states(model_states states, std::filesystem::path path, host_stream& reader,
                          std::source_location site) {
-  return reader.run(
-      [states = std::move(states), path = std::move(path)] { load(states, path); }, site);
+  return reader.run([states = std::move(states), path = std::move(path)] { load(states, path); },
+                    site);
 }
 
 work<> save_model_states(model_states states, std::filesystem::path path, host_stream& writer,

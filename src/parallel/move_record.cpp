@@ -45,13 +45,12 @@ std::string text_of(std::span<std::int64_t const> codes) {
 
 std::string text_of_record(std::span<std::int64_t const> r) {
   auto const ndim = static_cast<std::size_t>(r[2]);
-  return fmt::format("{}[{}] from {} to {} (meshes {:08x}, {:08x}; shard sizes {:08x})",
-                     name_of(static_cast<dtype>(r[1])), fmt::join(r.subspan(dims_at, ndim), ","),
-                     text_of(r.subspan(from_at, mesh_layout::ndim_max)),
-                     text_of(r.subspan(to_at, mesh_layout::ndim_max)),
-                     static_cast<std::uint32_t>(r[hashes_at]),
-                     static_cast<std::uint32_t>(r[hashes_at + 1]),
-                     static_cast<std::uint32_t>(r[hashes_at + 2]));
+  return fmt::format(
+      "{}[{}] from {} to {} (meshes {:08x}, {:08x}; shard sizes {:08x})",
+      name_of(static_cast<dtype>(r[1])), fmt::join(r.subspan(dims_at, ndim), ","),
+      text_of(r.subspan(from_at, mesh_layout::ndim_max)),
+      text_of(r.subspan(to_at, mesh_layout::ndim_max)), static_cast<std::uint32_t>(r[hashes_at]),
+      static_cast<std::uint32_t>(r[hashes_at + 1]), static_cast<std::uint32_t>(r[hashes_at + 2]));
 }
 
 std::uint64_t hash_of_sizes(placements const& where, std::uint64_t h) {
@@ -90,13 +89,15 @@ void expect_agreement(tensor const& records, process_group const& over,
                       std::exception_ptr const& unable) {
   if (unable) std::rethrow_exception(unable);
   auto const all = records.as_span<std::int64_t>();
-  auto const row = [&](int r) { return all.subspan(static_cast<std::size_t>(r) * columns, columns); };
+  auto const row = [&](int r) {
+    return all.subspan(static_cast<std::size_t>(r) * columns, columns);
+  };
   auto const world_rank_of = [&](int r) { return over.members()[group_rank(r)].value(); };
   for (int r = 0; r < over.size(); ++r)
     if (row(r)[0] != 0)
       throw error(errc::peer_failed,
-                  fmt::format("{}: redistribute: world rank {} could not take part",
-                              over.label(), world_rank_of(r)));
+                  fmt::format("{}: redistribute: world rank {} could not take part", over.label(),
+                              world_rank_of(r)));
   for (int r = 1; r < over.size(); ++r)
     if (!std::ranges::equal(row(0), row(r)))
       throw error(errc::mismatch,

@@ -22,10 +22,11 @@ placement shard(int dim, std::span<std::int64_t const> sizes) {
   bool const wrong = std::ranges::any_of(
       sizes, [&](std::int64_t n) { return n < 0 || __builtin_add_overflow(sum, n, &sum); });
   if (sizes.empty() || wrong)
-    throw error(errc::invalid_argument,
-                fmt::format("shards of [{}] along dimension {}: at least one, none negative, no more "
-                            "than 2^63 - 1 in all",
-                            fmt::join(sizes, ","), dim));
+    throw error(
+        errc::invalid_argument,
+        fmt::format("shards of [{}] along dimension {}: at least one, none negative, no more "
+                    "than 2^63 - 1 in all",
+                    fmt::join(sizes, ","), dim));
   auto p = shard(dim);
   p.sizes_.assign(sizes.begin(), sizes.end());
   return p;
@@ -33,9 +34,10 @@ placement shard(int dim, std::span<std::int64_t const> sizes) {
 
 placement partial(reduction how) {
   if (how == reduction::premultiplied_sum)
-    throw error(errc::invalid_argument,
-                "partial(premultiplied_sum): a placement does not know the ranks' factors; multiply "
-                "and use partial(sum)");
+    throw error(
+        errc::invalid_argument,
+        "partial(premultiplied_sum): a placement does not know the ranks' factors; multiply "
+        "and use partial(sum)");
   placement p;
   p.how_ = placement::kind::partial;
   p.reduction_ = how;

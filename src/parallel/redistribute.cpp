@@ -52,10 +52,10 @@ class move {
   tensor all_records;
   work<> agreeing;
 
-  tensor local;       ///< before; undefined without a shard
-  tensor_box held;    ///< its block
-  tensor out;         ///< after; undefined without a shard
-  tensor_box due;     ///< its block
+  tensor local;     ///< before; undefined without a shard
+  tensor_box held;  ///< its block
+  tensor out;       ///< after; undefined without a shard
+  tensor_box due;   ///< its block
   [[nodiscard]] exchange step(std::uint64_t tag) const { return {over, options, tag, site}; }
 };
 
@@ -204,8 +204,8 @@ work<dtensor> redistribute(dtensor x, placements where, op_options const& option
     auto const over = mesh.whole();
     if (over.is_disabled() && stays(x, mesh, where)) return make_ready_work(nullptr, std::move(x));
     auto const me = mesh.rank();
-    auto const executor = over.is_disabled() ? asio::any_io_executor(asio::system_executor())
-                                             : over.get_executor();
+    auto const executor =
+        over.is_disabled() ? asio::any_io_executor(asio::system_executor()) : over.get_executor();
     auto m = std::make_shared<move>(std::move(x), mesh, std::move(where), over, options, site);
     m->me = me;
     return start(m, executor);
@@ -218,10 +218,10 @@ work<dtensor> redistribute(dtensor x, device_mesh to, placements where, process_
                            op_options const& options, std::source_location site) {
   try {
     auto const me = over.is_disabled() ? to.rank() : over.members().at(over.rank());
-    auto const executor = over.is_disabled() ? asio::any_io_executor(asio::system_executor())
-                                             : over.get_executor();
-    auto m = std::make_shared<move>(std::move(x), std::move(to), std::move(where), over, options,
-                                    site);
+    auto const executor =
+        over.is_disabled() ? asio::any_io_executor(asio::system_executor()) : over.get_executor();
+    auto m =
+        std::make_shared<move>(std::move(x), std::move(to), std::move(where), over, options, site);
     m->me = me;
     return start(m, executor);
   } catch (error const& e) {

@@ -27,7 +27,8 @@ std::vector<mesh_coordinate> all_along(mesh_layout const& mesh, mesh_coordinate 
 tensor_box share(tensor_box box, std::size_t k, std::size_t n) {
   if (n == 1) return box;
   auto const longest = static_cast<std::size_t>(
-      std::max_element(box.extent.begin(), box.extent.begin() + static_cast<std::ptrdiff_t>(box.ndim)) -
+      std::max_element(box.extent.begin(),
+                       box.extent.begin() + static_cast<std::ptrdiff_t>(box.ndim)) -
       box.extent.begin());
   auto const i = static_cast<std::int64_t>(k);
   auto const parts = static_cast<std::int64_t>(n);
@@ -97,9 +98,8 @@ redistribution::coordinate redistribution::class_of_target(coordinate c) const {
 }
 
 std::vector<redistribution::coordinate> redistribution::target_classes() const {
-  return all_along(to_.mesh, {}, [this](std::size_t i) {
-    return to_.where[i].is_shard() || is_layer(i);
-  });
+  return all_along(to_.mesh, {},
+                   [this](std::size_t i) { return to_.where[i].is_shard() || is_layer(i); });
 }
 
 std::vector<redistribution::coordinate> redistribution::source_classes(
@@ -118,9 +118,8 @@ bool redistribution::same_layers(coordinate const& a, coordinate const& b) const
 
 std::vector<redistribution::coordinate> redistribution::wanters(
     coordinate const& target_class) const {
-  auto all = all_along(to_.mesh, target_class, [this](std::size_t i) {
-    return !to_.where[i].is_shard() && !is_layer(i);
-  });
+  auto all = all_along(to_.mesh, target_class,
+                       [this](std::size_t i) { return !to_.where[i].is_shard() && !is_layer(i); });
   std::erase_if(all, [this](coordinate const& c) { return !wants(c); });
   return all;
 }

@@ -44,9 +44,9 @@ class block_reduction {
 /// Ranks of equal source coordinates along the sharded dimensions hold the same block: a *class*;
 /// classes cut the tensor without overlap. What a rank wants and does not hold it gets once. Of
 /// partial sources every block is reduced at one place, at a rank that contributes and wants it if
-/// there is one, and goes from there to the others that want it; several such ranks share the block.
-/// Dimensions that are partial before and after, by the same reduction, keep their contributions
-/// apart: each of these *layers* moves by itself.
+/// there is one, and goes from there to the others that want it; several such ranks share the
+/// block. Dimensions that are partial before and after, by the same reduction, keep their
+/// contributions apart: each of these *layers* moves by itself.
 class redistribution {
  public:
   /// Throws `errc::invalid_argument` for placements that do not go together.

@@ -44,13 +44,13 @@ std::size_t utf8_sequence(std::string_view text) noexcept {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first <= 0xdf) return is_tail(1) ? 2 : 0;
   if (first >= 0xe0 && first <= 0xef) {
-    bool const range = is_tail(1) && !(first == 0xe0 && second < 0xa0) &&
-                       !(first == 0xed && second > 0x9f);
+    bool const range =
+        is_tail(1) && !(first == 0xe0 && second < 0xa0) && !(first == 0xed && second > 0x9f);
     return range && is_tail(2) ? 3 : 0;
   }
   if (first >= 0xf0 && first <= 0xf4) {
-    bool const range = is_tail(1) && !(first == 0xf0 && second < 0x90) &&
-                       !(first == 0xf4 && second > 0x8f);
+    bool const range =
+        is_tail(1) && !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second > 0x8f);
     return range && is_tail(2) && is_tail(3) ? 4 : 0;
   }
   return 0;
@@ -61,8 +61,8 @@ void json_reader::fail(std::string_view what) const {
 }
 
 char json_reader::peek() noexcept {
-  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' ||
-                                text_[at_] == '\r'))
+  while (at_ < text_.size() &&
+         (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
     ++at_;
   return at_ < text_.size() ? text_[at_] : '\0';
 }

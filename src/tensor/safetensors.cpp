@@ -54,8 +54,8 @@ shape read_shape(json_reader& r) {
   do {
     auto const n = r.count();
     if (extents.size() == shape::ndim_max)
-      throw error(errc::unsupported, fmt::format("a tensor has more than {} dimensions",
-                                                 shape::ndim_max));
+      throw error(errc::unsupported,
+                  fmt::format("a tensor has more than {} dimensions", shape::ndim_max));
     extents.append(n);
   } while (r.accept(','));
   r.expect(']');
@@ -130,7 +130,8 @@ void check_layout(safetensors_header const& header, std::uint64_t data_bytes) {
   using place = std::pair<stored_tensor const*, std::string const*>;
   std::vector<place> places;
   for (auto const& [name, t] : header.tensors) places.emplace_back(&t, &name);
-  std::ranges::sort(places, {}, [](place const& p) { return std::pair(p.first->begin, p.first->end); });
+  std::ranges::sort(places, {},
+                    [](place const& p) { return std::pair(p.first->begin, p.first->end); });
   std::uint64_t expected = 0;
   for (auto const& [t, name] : places) {
     if (t->begin != expected)
@@ -165,7 +166,8 @@ void append_quoted(std::string& to, std::string_view text) {
 }
 
 void append_tensor(std::string& to, std::string const& name, stored_tensor const& t) {
-  auto const* const known = std::ranges::find(dtype_names, t.dtype, &std::pair<dtype, std::string_view>::first);
+  auto const* const known =
+      std::ranges::find(dtype_names, t.dtype, &std::pair<dtype, std::string_view>::first);
   if (known == dtype_names.end())
     throw error(errc::unsupported,
                 fmt::format("tensor \"{}\": safetensors has no {}", name, name_of(t.dtype)));

@@ -112,8 +112,7 @@ class device_mesh {
 /// created. If it fails, nothing remains.
 [[nodiscard]] work<device_mesh> init_device_mesh(
     world const& w, rank_group const& ranks, shape const& sizes,
-    mesh_names const& names = mesh_names(),
-    clock::duration timeout = std::chrono::minutes(30),
+    mesh_names const& names = mesh_names(), clock::duration timeout = std::chrono::minutes(30),
     std::source_location site = std::source_location::current());
 /// Of all ranks of the world.
 [[nodiscard]] work<device_mesh> init_device_mesh(

@@ -91,12 +91,10 @@ class dtensor {
 /// shard. The old mesh's groups are not used and may be closed.
 [[nodiscard]] work<dtensor> redistribute(
     dtensor x, device_mesh to, placements where, process_group const& over,
-    op_options const& options = {},
-    std::source_location site = std::source_location::current());
+    op_options const& options = {}, std::source_location site = std::source_location::current());
 /// The whole on every rank of the mesh, partial contributions reduced. All ranks of the mesh call.
-[[nodiscard]] work<tensor> full_tensor(
-    dtensor x, op_options const& options = {},
-    std::source_location site = std::source_location::current());
+[[nodiscard]] work<tensor> full_tensor(dtensor x, op_options const& options = {},
+                                       std::source_location site = std::source_location::current());
 
 /// The fewest bytes that have to travel between ranks, in all, to place a tensor otherwise: each
 /// rank needs what it wants and does not hold; of partial sources each element needs a message for
@@ -111,7 +109,7 @@ class state_tensor {
  public:
   /// @{
   /// Shares what it is made from.
-  state_tensor(tensor t) : local_(std::move(t)) {}                          // NOLINT: either kind
+  state_tensor(tensor t) : local_(std::move(t)) {}                           // NOLINT: either kind
   state_tensor(dtensor t) : local_(t.to_local()), sharded_(std::move(t)) {}  // NOLINT: either kind
   /// @}
   /// This rank's own: itself, or its shard.
@@ -135,9 +133,7 @@ class state_tensor {
 /// The rank's own tensor of either kind.
 [[nodiscard]] inline tensor get_local_tensor_if_dtensor(tensor t) { return t; }
 [[nodiscard]] inline tensor get_local_tensor_if_dtensor(dtensor const& t) { return t.to_local(); }
-[[nodiscard]] inline tensor get_local_tensor_if_dtensor(state_tensor const& t) {
-  return t.local();
-}
+[[nodiscard]] inline tensor get_local_tensor_if_dtensor(state_tensor const& t) { return t.local(); }
 /// @}
 
 }  // namespace hocket

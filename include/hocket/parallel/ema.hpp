@@ -26,8 +26,8 @@ class DTensorFastEmaModelUpdater {
 
   /// target = beta * target + (1 - beta) * source, computed as target + (1 - beta) * (source -
   /// target), rounded after each step, with equal bits on every processor: a beta near 1 would lose
-  /// its last digits as a factor in f32. Targets must be f32, in which an average still moves where f16 or
-  /// bf16 would stand still; sources f32, f16 or bf16. `beta` is from 0 to 1.
+  /// its last digits as a factor in f32. Targets must be f32, in which an average still moves where
+  /// f16 or bf16 would stand still; sources f32, f16 or bf16. `beta` is from 0 to 1.
   void update_average(std::vector<state_tensor> const& source,
                       std::vector<state_tensor> const& target, double beta = 0.9999) const;
 
@@ -47,7 +47,8 @@ class DTensorFastEmaModelUpdater {
 /// The beta of step `iteration` for an average whose standard deviation is `rate` of the training
 /// time so far (power function averages; Karras et al., arXiv 2312.02696, eq. 4 and 126): 0 before
 /// step 1, then (1 - 1/(iteration + 1))^(e + 1), where e is the largest real root of
-/// x^3 + 7 x^2 + (16 - rate^-2) x + 12 - rate^-2. `errc::invalid_argument` unless 0 < rate < 0.2886.
+/// x^3 + 7 x^2 + (16 - rate^-2) x + 12 - rate^-2. `errc::invalid_argument` unless 0 < rate <
+/// 0.2886.
 [[nodiscard]] double ema_beta(std::int64_t iteration, double rate);
 
 }  // namespace hocket

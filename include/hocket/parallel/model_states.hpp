@@ -61,15 +61,15 @@ inline constexpr std::size_t broadcast_bucket_max = std::size_t{64} << 20;
 /// `parse_safetensors_header`), `errc::mismatch` naming the state for one that the file has not, or
 /// with another dtype or shape, and for a tensor of the file that is no state: then nothing is
 /// read. Reads go through io_uring where the kernel permits it, else one after the other.
-[[nodiscard]] work<> load_model_states(
-    model_states states, std::filesystem::path path, host_stream& reader,
-    std::source_location site = std::source_location::current());
+[[nodiscard]] work<> load_model_states(model_states states, std::filesystem::path path,
+                                       host_stream& reader,
+                                       std::source_location site = std::source_location::current());
 /// On the first rank along "replicate", reads into the tensors and gives them to the others as
 /// `broadcast_dtensor_model_states` does; where reading fails the others get `errc::peer_failed`.
-[[nodiscard]] work<> load_model_states(
-    model_states states, std::filesystem::path path, device_mesh const& mesh, host_stream& reader,
-    op_options const& options = {},
-    std::source_location site = std::source_location::current());
+[[nodiscard]] work<> load_model_states(model_states states, std::filesystem::path path,
+                                       device_mesh const& mesh, host_stream& reader,
+                                       op_options const& options = {},
+                                       std::source_location site = std::source_location::current());
 
 /// Writes states to a file, whole or not at all. Sharded ones must be whole on this rank (all
 /// replicated; see `full_tensor`), else `errc::invalid_argument`. `metadata` are strings of the

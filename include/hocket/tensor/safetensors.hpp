@@ -40,9 +40,9 @@ inline constexpr std::uint64_t safetensors_header_max = 100'000'000;
 
 /// Reads a header's text, which may be hostile: of a file whose tensors have `data_bytes` bytes.
 /// `errc::corrupt`, with the place or name and the numbers, for text that is no such JSON object, a
-/// name given twice, invalid UTF-8, offsets that leave the file, do not fit dtype and shape, overlap
-/// or leave holes; `errc::unsupported` for a dtype that this library has not, or more than 8
-/// dimensions; `errc::too_large` past the cap. Time and memory are bounded by the text.
+/// name given twice, invalid UTF-8, offsets that leave the file, do not fit dtype and shape,
+/// overlap or leave holes; `errc::unsupported` for a dtype that this library has not, or more than
+/// 8 dimensions; `errc::too_large` past the cap. Time and memory are bounded by the text.
 [[nodiscard]] safetensors_header parse_safetensors_header(std::string_view text,
                                                           std::uint64_t data_bytes);
 

@@ -69,9 +69,8 @@ inline std::int64_t elements_needed(shape const& full, mesh_layout const& mesh,
   std::int64_t sum = 0;
   for (auto const& index : indices_of(full)) {
     for (auto const& layer : ranks) {
-      bool const first = std::ranges::none_of(ranks, [&](auto const& other) {
-        return other < layer && same_layer(other, layer);
-      });
+      bool const first = std::ranges::none_of(
+          ranks, [&](auto const& other) { return other < layer && same_layer(other, layer); });
       if (!first) continue;
       int wanting = 0;
       int holding = 0;  // of those that want it
@@ -87,8 +86,8 @@ inline std::int64_t elements_needed(shape const& full, mesh_layout const& mesh,
   return sum;
 }
 
-/// This rank's shard of a tensor with elements 1, 2, 3, …: where it is partial by sums, every rank's
-/// contribution is another one.
+/// This rank's shard of a tensor with elements 1, 2, 3, …: where it is partial by sums, every
+/// rank's contribution is another one.
 inline dtensor numbered_shard(shape const& full, device_mesh const& mesh, placements const& where) {
   auto const whole = tensor::arange(dtype::i64, full, 1);
   auto const box = local_box(full, mesh.layout(), where, mesh.coordinate());

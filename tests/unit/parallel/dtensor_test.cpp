@@ -43,10 +43,9 @@ asio::awaitable<void> five_rows_over_four(world w) {
 }
 
 asio::awaitable<void> reduced(world w, reduction how, dtype type, std::int64_t first,
-                                std::int64_t right) {
+                              std::int64_t right) {
   auto mesh = co_await init_device_mesh(w, shape(w.size()));
-  auto const mine =
-      tensor::full(type, {3, 5}, static_cast<long double>(first + w.rank().value()));
+  auto const mine = tensor::full(type, {3, 5}, static_cast<long double>(first + w.rank().value()));
   dtensor const x(mine, mesh, one(partial(how)), {3, 5});
   auto whole = co_await full_tensor(x);
   CHECK(equal(whole, tensor::full(type, {3, 5}, static_cast<long double>(right))));
@@ -76,9 +75,8 @@ asio::awaitable<void> other_ranks(world w) {
   auto all = co_await init_device_mesh(w, shape(8));
 
   for (auto const& from : {shard(0), shard(1), replicate(), partial(reduction::sum)}) {
-    auto const start = old.has_groups()
-                           ? test::numbered_shard(full, old, one(from))
-                           : dtensor::elsewhere(dtype::i64, old, one(from), full);
+    auto const start = old.has_groups() ? test::numbered_shard(full, old, one(from))
+                                        : dtensor::elsewhere(dtype::i64, old, one(from), full);
     auto const two = placements(shard(1), shard(0));
     auto moved = co_await redistribute(start, next, two, everyone);
     CHECK(moved.has_local() == second.coordinate_of(me).has_value());
@@ -181,7 +179,8 @@ asio::awaitable<void> outside(world w) {
 
 }  // namespace
 
-TEST_CASE("5 rows over 4 ranks are cut as the caller says, and the whole's shape is never guessed") {
+TEST_CASE(
+    "5 rows over 4 ranks are cut as the caller says, and the whole's shape is never guessed") {
   test::run_everywhere(4, five_rows_over_four);
 }
 
@@ -223,7 +222,8 @@ TEST_CASE("a rank outside the mesh is told at once, sizes that are wrong before 
 TEST_CASE("placements that cannot be are refused with the reason") {
   mesh_layout const two(rank_group::of(0, 1, 2, 3), shape(2, 2));
   CHECK(is_refused(refusal([&] { return local_box({4}, two, one(shard(0)), {}); })));
-  CHECK(is_refused(refusal([&] { return local_box({4}, two, placements(shard(1), shard(0)), {}); })));
+  CHECK(
+      is_refused(refusal([&] { return local_box({4}, two, placements(shard(1), shard(0)), {}); })));
   CHECK(is_refused(refusal([&] { return partial(reduction::premultiplied_sum); })));
   auto const mixed = placements(partial(reduction::sum), partial(reduction::max));
   auto const both = placements(replicate(), replicate());

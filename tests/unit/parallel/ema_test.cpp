@@ -112,8 +112,7 @@ TEST_CASE("an average in another dtype than f32 is refused, and nothing is writt
   DTensorFastEmaModelUpdater const updater;
   for (auto const type : {dtype::bf16, dtype::f16, dtype::f64, dtype::i32}) {
     auto const ema = tensor::full(type, {3}, 1);
-    auto const story =
-        refusal([&] { return updater.update_average({net, net}, {first, ema}), 0; });
+    auto const story = refusal([&] { return updater.update_average({net, net}, {first, ema}), 0; });
     CHECK(story.find("parameter 1: an average is kept in f32 only") != std::string::npos);
     CHECK(story.find(name_of(type)) != std::string::npos);
   }

@@ -39,10 +39,10 @@ class folder {
   fs::path path;
 };
 
-constexpr dtype stored_dtypes[] = {
-    dtype::boolean, dtype::u8,  dtype::i8,   dtype::i16, dtype::u16, dtype::i32,    dtype::u32,
-    dtype::i64,     dtype::u64, dtype::f16,  dtype::bf16, dtype::f32, dtype::f64, dtype::c64,
-    dtype::f8e4m3,  dtype::f8e5m2};
+constexpr dtype stored_dtypes[] = {dtype::boolean, dtype::u8,  dtype::i8,     dtype::i16,
+                                   dtype::u16,     dtype::i32, dtype::u32,    dtype::i64,
+                                   dtype::u64,     dtype::f16, dtype::bf16,   dtype::f32,
+                                   dtype::f64,     dtype::c64, dtype::f8e4m3, dtype::f8e5m2};
 
 model_states numbered_states(int start) {
   model_states s;
@@ -174,8 +174,8 @@ TEST_CASE("pieces of any length come through io_uring, where it is permitted, as
     std::string got(bytes.size(), 'x');
     std::vector<detail::file_piece> pieces;
     for (std::size_t at = 0, n = 1; at < bytes.size(); at += n, n = n * 3 + 1)
-      pieces.push_back({at, reinterpret_cast<std::byte*>(got.data() + at),
-                        std::min(n, bytes.size() - at)});
+      pieces.push_back(
+          {at, reinterpret_cast<std::byte*>(got.data() + at), std::min(n, bytes.size() - at)});
     auto const said = file.read(pieces, way);
     MESSAGE("read by ", said);
     CHECK(got == bytes);
@@ -185,7 +185,8 @@ TEST_CASE("pieces of any length come through io_uring, where it is permitted, as
   CHECK_THROWS_AS(file.read(outside), error);
   fs::resize_file(path, 1000);
   std::string got(bytes.size(), 'x');
-  std::vector<detail::file_piece> const all{{0, reinterpret_cast<std::byte*>(got.data()), got.size()}};
+  std::vector<detail::file_piece> const all{
+      {0, reinterpret_cast<std::byte*>(got.data()), got.size()}};
   CHECK_THROWS_AS(file.read(all), error);
   CHECK_THROWS_AS(file.read(all, detail::read_way::pread), error);
 }

@@ -17,10 +17,10 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr dtype every_dtype[] = {
-    dtype::boolean, dtype::u8,   dtype::i8,  dtype::i16,    dtype::u16,   dtype::i32,
-    dtype::u32,     dtype::i64,  dtype::u64, dtype::f16,    dtype::bf16,  dtype::f32,
-    dtype::f64,     dtype::c64,  dtype::c128, dtype::f8e4m3, dtype::f8e5m2};
+constexpr dtype every_dtype[] = {dtype::boolean, dtype::u8,    dtype::i8,  dtype::i16, dtype::u16,
+                                 dtype::i32,     dtype::u32,   dtype::i64, dtype::u64, dtype::f16,
+                                 dtype::bf16,    dtype::f32,   dtype::f64, dtype::c64, dtype::c128,
+                                 dtype::f8e4m3,  dtype::f8e5m2};
 
 // Sharded and plain parameters, buffers of every dtype, scalars, empty and transposed ones; the
 // elements say who made them.
@@ -116,7 +116,8 @@ asio::awaitable<void> large(world w) {
 
 }  // namespace
 
-TEST_CASE("the second replica gets the first one's shards, every dtype, scalar, empty, transposed") {
+TEST_CASE(
+    "the second replica gets the first one's shards, every dtype, scalar, empty, transposed") {
   test::run_everywhere(4, replicas);
 }
 

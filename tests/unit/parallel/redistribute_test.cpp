@@ -47,8 +47,7 @@ asio::awaitable<void> check_pair(device_mesh mesh, shape full, placements from, 
   }
 }
 
-asio::awaitable<void> every_pair(world w, shape sizes, shape full,
-                                 pair_traffic& traffic) {
+asio::awaitable<void> every_pair(world w, shape sizes, shape full, pair_traffic& traffic) {
   auto mesh = co_await init_device_mesh(w, sizes);
   auto const all = test::all_placements(sizes.size(), full.size());
   traffic.bytes.resize(all.size() * all.size());
@@ -71,7 +70,8 @@ void try_every_pair(shape const& sizes, shape const& full) {
     for (auto const& to : all) {
       auto const needed = 8 * test::elements_needed(full, mesh, from, to);
       auto const said = redistribute_bytes(dtype::i64, full, mesh, from, mesh, to);
-      bool const least = traffic.bytes[pair] == needed && said == static_cast<std::uint64_t>(needed);
+      bool const least =
+          traffic.bytes[pair] == needed && said == static_cast<std::uint64_t>(needed);
       CHECK_MESSAGE(least, to_string(from), " to ", to_string(to), ": moved ", traffic.bytes[pair],
                     " bytes, needed ", needed, ", said ", said);
       ++pair;

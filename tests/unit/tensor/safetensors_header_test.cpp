@@ -58,7 +58,16 @@ TEST_CASE("what is written is read again, aligned to 8 bytes behind its length")
 
 TEST_CASE("text that is no such header is refused with the place") {
   for (auto const* const text :
-       {"", " ", "[]", "{", "{}x", "{\"a\"", "{\"a\":}", "{\"a\":{}}", "{\"a\":1}", "{,}",
+       {"",
+        " ",
+        "[]",
+        "{",
+        "{}x",
+        "{\"a\"",
+        "{\"a\":}",
+        "{\"a\":{}}",
+        "{\"a\":1}",
+        "{,}",
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},}",
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[01],\"data_offsets\":[0,1]}}",
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[-1],\"data_offsets\":[0,1]}}",
@@ -69,9 +78,15 @@ TEST_CASE("text that is no such header is refused with the place") {
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0]}}",
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1],\"x\":1}}",
         "{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
-        "{\"\\ud800\":{}}", "{\"\\x\":{}}", "{\"\\u00g0\":{}}", "{\"\xff\":{}}",
-        "{\"\xc0\xaf\":{}}", "{\"\xed\xa0\x80\":{}}", "{\"a\nb\":{}}",
-        "{\"__metadata__\":{\"a\":1}}", "{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}",
+        "{\"\\ud800\":{}}",
+        "{\"\\x\":{}}",
+        "{\"\\u00g0\":{}}",
+        "{\"\xff\":{}}",
+        "{\"\xc0\xaf\":{}}",
+        "{\"\xed\xa0\x80\":{}}",
+        "{\"a\nb\":{}}",
+        "{\"__metadata__\":{\"a\":1}}",
+        "{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}",
         "{\"__metadata__\":{},\"__metadata__\":{}}"}) {
     CAPTURE(text);
     auto const story = refused(text, 1);
@@ -102,9 +117,9 @@ TEST_CASE("offsets that leave the file, overlap, leave holes or do not fit are r
             .shape.size() == 3);
   CHECK(says(refused("{" + tensor("n", "[1,1,1,1,1,1,1,1,1]", 0, 4) + "}", 4, errc::unsupported),
              "8 dimensions"));
-  CHECK(says(refused(R"({"q":{"dtype":"F4","shape":[],"data_offsets":[0,1]}})", 1,
-                     errc::unsupported),
-             "\"q\" has the dtype \"F4\""));
+  CHECK(
+      says(refused(R"({"q":{"dtype":"F4","shape":[],"data_offsets":[0,1]}})", 1, errc::unsupported),
+           "\"q\" has the dtype \"F4\""));
 }
 
 TEST_CASE("what the format cannot hold is not written") {

@@ -54,7 +54,8 @@ int main(int argc, char** argv) {
   host_stream disk;
   try {
     if (what == "write") {
-      save_model_states(make(true), argv[2], disk, {{"from", "hocket"}}).get(std::chrono::minutes(1));
+      save_model_states(make(true), argv[2], disk, {{"from", "hocket"}})
+          .get(std::chrono::minutes(1));
       return 0;
     }
     auto const got = make(false);
