@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
+#include <tuple>
 #include <utility>
 
 namespace hocket::detail {
@@ -64,9 +65,8 @@ work<> exchange::start(message const& m) {
 }
 
 boost::asio::awaitable<void> exchange::run() {
-  std::ranges::stable_sort(messages_, [](message const& a, message const& b) {
-    return std::pair(a.distance, a.chunk) < std::pair(b.distance, b.chunk);
-  });
+  std::ranges::sort(messages_, {},
+                    [](message const& m) { return std::tuple(m.distance, m.chunk, m.sends); });
   std::deque<flight> flying;
   std::size_t bytes = 0;
   std::exception_ptr failure;

@@ -194,8 +194,9 @@ void save(model_states const& states, std::filesystem::path const& path,
                     fmt::format("state \"{}\" is not whole on this rank: {}", name, brief(s)));
       all.emplace_back(name, s.local().contiguous());
     }
-  std::ranges::stable_sort(all, std::greater<>(),
-                           [](auto const& entry) { return size_of(entry.second.dtype()); });
+  std::ranges::sort(all, {}, [](auto const& entry) {
+    return std::pair(-static_cast<int>(size_of(entry.second.dtype())), entry.first);
+  });
   safetensors_header header;
   header.metadata = std::move(metadata);
   std::uint64_t at = 0;

@@ -82,17 +82,19 @@ void take_traffic(move const& m, exchange const& e) {
   m.to.core()->bytes_received.fetch_add(e.bytes_received(), std::memory_order_relaxed);
 }
 
-// Blocks that stay are copied, the others travel straight to their place.
+// The blocks of this rank that stay.
+void copy_blocks(move& m) {
+  for (auto const& r : m.plan->receives(m.me))
+    if (r.peer == m.me)
+      copy(detail::block_of(m.out, r.box, m.due), detail::block_of(m.local, r.box, m.held));
+}
+
+// The others travel straight to their place.
 asio::awaitable<void> move_blocks(move& m, std::uint64_t tag) {
+  copy_blocks(m);
   auto e = m.step(tag);
-  for (auto const& r : m.plan->receives(m.me)) {
-    auto const to = detail::block_of(m.out, r.box, m.due);
-    if (r.peer == m.me) {
-      copy(to, detail::block_of(m.local, r.box, m.held));
-    } else {
-      e.recv(to, r.peer);
-    }
-  }
+  for (auto const& r : m.plan->receives(m.me))
+    if (r.peer != m.me) e.recv(detail::block_of(m.out, r.box, m.due), r.peer);
   for (auto const& s : m.plan->sends(m.me))
     e.send(detail::block_of(m.local, s.box, m.held), s.peer);
   co_await e.run();
@@ -147,15 +149,19 @@ asio::awaitable<void> hand_on(move& m, std::uint64_t tag) {
   take_traffic(m, e);
 }
 
+dtensor result_of(move& m) {
+  if (m.out.defined())
+    return dtensor(std::move(m.out), std::move(m.to), std::move(m.where), m.from.shape());
+  return dtensor::elsewhere(m.from.dtype(), device_mesh(m.to.layout()), std::move(m.where),
+                            m.from.shape());
+}
+
 asio::awaitable<dtensor> carry_out(std::shared_ptr<move> call) {
   move& m = *call;
-  std::uint64_t tag = first_tag;
-  if (m.agreeing.valid()) {
-    tag += 2 * m.agreeing.info().sequence;
-    co_await std::move(m.agreeing);
-    detail::expect_agreement(m.all_records, m.over, m.unable);
-  }
-  if (m.unable) std::rethrow_exception(m.unable);
+  auto const tag = first_tag + 2 * m.agreeing.info().sequence;
+  co_await std::move(m.agreeing);
+  detail::expect_agreement(m.all_records, m.over, m.unable);
+  if (m.from.mesh() == m.to && m.from.where() == m.where) co_return m.from;
   if (m.out.defined() && !m.plan->wants(m.me)) detail::fill_identity(m.out, m.where);
   if (m.plan->reduces()) {
     co_await reduce_blocks(m, tag);
@@ -163,24 +169,30 @@ asio::awaitable<dtensor> carry_out(std::shared_ptr<move> call) {
   } else {
     co_await move_blocks(m, tag);
   }
-  if (m.out.defined())
-    co_return dtensor(std::move(m.out), std::move(m.to), std::move(m.where), m.from.shape());
-  co_return dtensor::elsewhere(m.from.dtype(), device_mesh(m.to.layout()), std::move(m.where),
-                               m.from.shape());
+  co_return result_of(m);
+}
+
+// One rank has all there is, and nobody to reduce with.
+work<dtensor> move_alone(move& m) {
+  prepare(m);
+  if (m.from.mesh() == m.to && m.from.where() == m.where)
+    return make_ready_work(nullptr, std::move(m.from));
+  copy_blocks(m);
+  return make_ready_work(nullptr, result_of(m));
 }
 
 // The part of a call that must happen in the order of the calls.
-work<dtensor> start(std::shared_ptr<move> const& m, asio::any_io_executor const& executor) {
+work<dtensor> start(std::shared_ptr<move> const& m) {
+  if (m->over.is_disabled()) return move_alone(*m);
   try {
     prepare(*m);
   } catch (...) {
     m->unable = std::current_exception();
   }
-  if (!m->over.is_disabled()) {
-    auto const record = detail::record_of(m->from, m->to.layout(), m->where, m->unable != nullptr);
-    m->all_records = tensor::empty(dtype::i64, shape(m->over.size(), record.numel()));
-    m->agreeing = m->over.all_gather(m->all_records, record, m->options, m->site);
-  }
+  auto const record = detail::record_of(m->from, m->to.layout(), m->where, m->unable != nullptr);
+  m->all_records = tensor::empty(dtype::i64, shape(m->over.size(), record.numel()));
+  m->agreeing = m->over.all_gather(m->all_records, record, m->options, m->site);
+  auto const executor = m->over.get_executor();
   auto const outcome = std::make_shared<promise<dtensor>>(executor, m->site);
   auto result = outcome->get_work();
   asio::co_spawn(executor, carry_out(m), [outcome](std::exception_ptr e, dtensor x) {
@@ -190,25 +202,17 @@ work<dtensor> start(std::shared_ptr<move> const& m, asio::any_io_executor const&
   return result;
 }
 
-// Nothing changes, or there is nobody to tell.
-bool stays(dtensor const& x, device_mesh const& to, placements const& where) {
-  return x.mesh() == to && x.where() == where;
-}
-
 }  // namespace
 
 work<dtensor> redistribute(dtensor x, placements where, op_options const& options,
                            std::source_location site) {
   try {
     auto const mesh = x.mesh();
-    auto const over = mesh.whole();
-    if (over.is_disabled() && stays(x, mesh, where)) return make_ready_work(nullptr, std::move(x));
     auto const me = mesh.rank();
-    auto const executor =
-        over.is_disabled() ? asio::any_io_executor(asio::system_executor()) : over.get_executor();
-    auto m = std::make_shared<move>(std::move(x), mesh, std::move(where), over, options, site);
+    auto const m =
+        std::make_shared<move>(std::move(x), mesh, std::move(where), mesh.whole(), options, site);
     m->me = me;
-    return start(m, executor);
+    return start(m);
   } catch (error const& e) {
     return detail::refused<dtensor>(e, "redistribute", site);
   }
@@ -218,12 +222,10 @@ work<dtensor> redistribute(dtensor x, device_mesh to, placements where, process_
                            op_options const& options, std::source_location site) {
   try {
     auto const me = over.is_disabled() ? to.rank() : over.members().at(over.rank());
-    auto const executor =
-        over.is_disabled() ? asio::any_io_executor(asio::system_executor()) : over.get_executor();
-    auto m =
+    auto const m =
         std::make_shared<move>(std::move(x), std::move(to), std::move(where), over, options, site);
     m->me = me;
-    return start(m, executor);
+    return start(m);
   } catch (error const& e) {
     return detail::refused<dtensor>(e, "redistribute", site);
   }

@@ -42,6 +42,7 @@ class placement {
   /// Of a shard: the size of each part; empty: balanced, the first L % n parts one longer.
   [[nodiscard]] std::vector<std::int64_t> const& sizes() const noexcept { return sizes_; }
 
+  /// The same in every respect; a dimension counted from the back differs from one from the front.
   friend bool operator==(placement const&, placement const&) = default;
 
  private:
@@ -87,6 +88,7 @@ class placements {
   [[nodiscard]] auto begin() const noexcept { return list_.begin(); }
   [[nodiscard]] auto end() const noexcept { return list_.end(); }
   /// @}
+  /// The same for each dimension.
   friend bool operator==(placements const&, placements const&) = default;
 
  private:

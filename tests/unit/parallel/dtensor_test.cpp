@@ -140,6 +140,8 @@ asio::awaitable<void> ranks_that_differ(world w) {
 asio::awaitable<void> at_once(world w) {
   auto mesh = co_await init_device_mesh(w, shape(w.size()));
   auto const x = test::numbered_shard({11, 3}, mesh, one(shard(0)));
+  auto same = co_await redistribute(x, one(shard(0)));
+  CHECK(same.to_local().same_object(x.to_local()));
   auto const y = test::numbered_shard({4, 6}, mesh, one(partial()));
   auto a = redistribute(x, one(shard(1)));
   auto b = full_tensor(y);
