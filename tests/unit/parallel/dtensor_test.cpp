@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #include <doctest/doctest.h>
 
+#include <hocket/async/seeded_context.hpp>
 #include <hocket/parallel/dtensor.hpp>
 #include <hocket/parallel/model_parallel.hpp>
 #include <ranks.hpp>
@@ -213,6 +214,17 @@ TEST_CASE("ranks that ask for different placements all learn both, and the mesh 
 
 TEST_CASE("redistributions of one mesh may be under way together") {
   test::run_everywhere(4, at_once);
+}
+
+TEST_CASE("in any order of delivery they keep apart") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    CAPTURE(seed);
+    seeded_context ctx(seed);
+    local_world ranks(ctx.get_executor(), 4, local_world_options().runtime(ctx.get_runtime()));
+    ranks.spawn(at_once);
+    ctx.run();
+    ranks.rethrow();
+  }
 }
 
 TEST_CASE("more bytes than a channel accepts at once go in turns") { test::run_ranks(3, large); }
