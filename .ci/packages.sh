@@ -12,7 +12,7 @@ base g++ the C++20 compiler (12 or newer)
 base cmake configures the build (3.25 or newer)
 base ninja-build runs the build
 base libfmt-dev text of error messages, header only
-base liburing-dev io_uring, for the sockets
+base liburing-dev io_uring, for sockets and model files
 base libboost-dev Boost.Asio and Boost.System: executors and coroutines
 base libboost-json-dev Boost.JSON: the tool's and the example's output
 base libboost-program-options-dev Boost.ProgramOptions: command lines

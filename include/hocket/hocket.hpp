@@ -22,8 +22,12 @@
 #include <hocket/launch/print.hpp>
 #include <hocket/log.hpp>
 #include <hocket/parallel/context_parallel.hpp>
+#include <hocket/parallel/device_mesh.hpp>
+#include <hocket/parallel/dtensor.hpp>
+#include <hocket/parallel/ema.hpp>
 #include <hocket/parallel/find_split.hpp>
 #include <hocket/parallel/model_parallel.hpp>
+#include <hocket/parallel/model_states.hpp>
 #include <hocket/parallel/parallel_state.hpp>
 #include <hocket/pipeline/action.hpp>
 #include <hocket/pipeline/checker.hpp>

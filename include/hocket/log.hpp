@@ -26,6 +26,14 @@ void set_log_sink(log_sink sink);
 /// Reports one line if `level` reaches the threshold. Never throws.
 void log(log_level level, std::string_view line) noexcept;
 
+namespace detail {
+
+/// Gives lines to the program's own sink, whatever the threshold, one behind the other; false if it
+/// has none. Never throws.
+bool give_to_sink(log_level level, std::string_view lines) noexcept;
+
+}  // namespace detail
+
 /// True if a line of this level would be reported: asks before an expensive text is made.
 [[nodiscard]] inline bool log_enabled(log_level level) noexcept { return level >= log_threshold(); }
 

@@ -70,4 +70,20 @@ void log(log_level level, std::string_view line) noexcept {
   }
 }
 
+bool detail::give_to_sink(log_level level, std::string_view lines) noexcept {
+  auto& s = the_state();
+  try {
+    std::lock_guard const lock(s.mutex);
+    if (!s.sink) return false;
+    for (;;) {
+      auto const end = lines.find('\n');
+      s.sink(level, lines.substr(0, end));
+      if (end == std::string_view::npos) break;
+      lines.remove_prefix(end + 1);
+    }
+  } catch (...) {  // a sink that fails must not end the program it reports on
+  }
+  return true;
+}
+
 }  // namespace hocket

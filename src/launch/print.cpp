@@ -8,6 +8,9 @@
 #include <hocket/error.hpp>
 #include <hocket/group/detail/world_core.hpp>
 #include <hocket/launch/print.hpp>
+#include <hocket/log.hpp>
+
+#include "parallel/parallel_core.hpp"
 
 namespace hocket {
 namespace {
@@ -27,6 +30,7 @@ bool only_rank_prints() {
 }  // namespace
 
 void print_per_rank(std::string_view message, std::FILE* to) {
+  if (to == nullptr && detail::give_to_sink(log_level::info, message)) return;
   using namespace std::chrono;
   auto const now = system_clock::now();
   std::time_t const seconds = system_clock::to_time_t(now);
@@ -36,7 +40,7 @@ void print_per_rank(std::string_view message, std::FILE* to) {
       duration_cast<std::chrono::milliseconds>(now - system_clock::from_time_t(seconds));
   auto const line =
       fmt::format("[{:%Y-%m-%d %H:%M:%S},{:03} - INFO] {}\n", parts, milliseconds.count(), message);
-  std::fwrite(line.data(), 1, line.size(), to);
+  std::fwrite(line.data(), 1, line.size(), to != nullptr ? to : stderr);
 }
 
 void print_rank_0(world const& w, std::string_view message, std::FILE* to) {
@@ -44,7 +48,9 @@ void print_rank_0(world const& w, std::string_view message, std::FILE* to) {
 }
 
 void print_rank_0(ParallelState const& s, std::string_view message, std::FILE* to) {
-  if (prints(s.rank())) print_per_rank(message, to);
+  // The rank does not change when the state ends.
+  auto const& core = s.core_or_null();
+  if (!core || prints(core->plan.rank)) print_per_rank(message, to);
 }
 
 void print_rank_0(std::string_view message, std::FILE* to) {

@@ -189,7 +189,8 @@ void decline_parallel(world const& w, error const& why, std::source_location sit
   op_options const options;
   calling const c(*meeting.core(), meeting.channel_state(), options, site);
   auto const fail = [&why](request&) { throw why; };
-  static_cast<void>(launch<signal_op>(c, op_kind::monitored_barrier, fail));
+  work<> const told(launch<signal_op>(c, op_kind::monitored_barrier, fail));
+  told.async_wait([](boost::system::error_code) {});  // the caller gets it from its own handle
   meeting.close_channel();
 }
 

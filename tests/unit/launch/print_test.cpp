@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <hocket/launch/print.hpp>
+#include <hocket/log.hpp>
 #include <hocket/parallel/model_parallel.hpp>
 #include <memory>
 #include <ranks.hpp>
@@ -46,7 +47,32 @@ asio::awaitable<void> talk(world w) {
   co_await w.group().barrier();
 }
 
+asio::awaitable<void> before_and_after(world w) {
+  print_rank_0(ParallelState(), "before", out);
+  auto s = co_await initialize_model_parallel(w, w.size());
+  co_await destroy_model_parallel(s);
+  print_rank_0(s, "after", out);
+  co_await w.group().barrier();
+}
+
 }  // namespace
+
+TEST_CASE("before a state is made everybody prints, after its end its first rank") {
+  auto const lines = lines_of([] { test::run_ranks(3, before_and_after); });
+  CHECK(lines.size() == 4);
+}
+
+TEST_CASE("the program's log sink gets whole lines in order, whatever its threshold") {
+  std::vector<std::string> lines;
+  set_log_sink([&](log_level level, std::string_view line) {
+    CHECK(level == log_level::info);
+    lines.emplace_back(line);
+  });
+  print_rank_0("one");
+  print_per_rank("two\nthree");
+  set_log_sink({});
+  CHECK(lines == std::vector<std::string>{"one", "two", "three"});
+}
 
 TEST_CASE(
     "print_rank_0 prints once among three ranks, print_per_rank on each, with time and level") {
