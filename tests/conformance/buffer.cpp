@@ -9,8 +9,6 @@
 namespace hocket::conformance {
 namespace {
 
-constexpr auto untouched = std::byte{0xa5};
-
 // Calls `f(offset in bytes)` for each element in row-major order.
 template <class F>
 void each_element(tensor const& t, F&& f) {

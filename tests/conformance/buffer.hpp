@@ -23,7 +23,7 @@ class buffer {
  public:
   /// Nothing.
   buffer() = default;
-  /// Filled with one byte, 0xa5, as is the memory between the elements.
+  /// Filled with the byte `untouched`, as is the memory between the elements.
   buffer(form f, dtype t, extents const& e);
   /// Holds the array.
   buffer(form f, array const& a);

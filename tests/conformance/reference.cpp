@@ -93,10 +93,12 @@ struct blocks {
 
 }  // namespace
 
-array take(array const& whole, std::size_t dim, std::vector<std::int64_t> const& indices) {
+array take(array const& whole, std::size_t dim, std::vector<std::int64_t> const& indices,
+           std::byte padding) {
   extents e = whole.extents;
   e[dim] = static_cast<std::int64_t>(indices.size());
   array part(whole.dtype, e);
+  std::fill(part.bytes.begin(), part.bytes.end(), padding);
   blocks const b(whole, dim);
   for (std::int64_t o = 0; o < b.outer; ++o)
     for (std::size_t i = 0; i < indices.size(); ++i) {

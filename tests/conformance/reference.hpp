@@ -19,6 +19,9 @@ using extents = std::vector<std::int64_t>;
 
 [[nodiscard]] std::int64_t count_of(extents const& e);
 
+/// What the tests fill memory with that an operation has not written.
+inline constexpr auto untouched = std::byte{0xa5};
+
 /// Elements in row-major order: no views, no sharing.
 struct array {
   hocket::dtype dtype = hocket::dtype::u8;
@@ -47,9 +50,10 @@ struct array {
 /// The indices of one dimension that a part holds, in order; -1: padding.
 [[nodiscard]] std::vector<std::int64_t> indices_of(layout how, std::int64_t length, int parts,
                                                    int part);
-/// Those indices of a dimension; zeros for padding.
+/// Those indices of a dimension; padding is made of the byte.
 [[nodiscard]] array take(array const& whole, std::size_t dim,
-                         std::vector<std::int64_t> const& indices);
+                         std::vector<std::int64_t> const& indices,
+                         std::byte padding = std::byte{0});
 /// Puts a part back where `take` got it from.
 void put(array& whole, array const& part, std::size_t dim,
          std::vector<std::int64_t> const& indices);
