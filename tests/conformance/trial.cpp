@@ -71,8 +71,8 @@ trial_name trial::name() const {
 }
 
 void trial::expect(array const& got, array const& expected) const {
-  if (auto const d = difference_of(got, expected))
-    FAIL_CHECK(report(name(), expected, *d));
+  auto const d = difference_of(got, expected);
+  CHECK_MESSAGE(!d, (d ? report(name(), expected, *d) : std::string()));
 }
 
 void trial::expect(buffer& b, array const& expected) const {
