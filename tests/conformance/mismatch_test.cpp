@@ -39,7 +39,7 @@ tensor whole(process_group const& g, fields const& f) { return zeros(f, f.rows *
 split_plan plan(process_group const& g, fields const& f) {
   return make_split_plan(f.how, 2 * f.rows * g.size(), g.size(), 0);
 }
-tensor cut_part(process_group const& g, fields const& f) { return zeros(f, 2 * f.rows); }
+tensor cut_part(process_group const&, fields const& f) { return zeros(f, 2 * f.rows); }
 tensor cut_whole(process_group const& g, fields const& f) {
   return zeros(f, 2 * f.rows * g.size());
 }
@@ -57,12 +57,6 @@ struct row {
   call start;
   [[nodiscard]] bool compares(char field) const { return fields.find(field) != fields.npos; }
 };
-
-// The other members' calls on an object are told apart by its type.
-template <class T>
-work<> dropped(work<T> const& w) {
-  return w.released();
-}
 
 std::vector<row> table() {
   std::vector<row> rows;
@@ -194,18 +188,20 @@ asio::awaitable<void> object_types(world w) {
   std::vector<request_v1> const ones(static_cast<std::size_t>(n));
   std::vector<request_v2> const twos(static_cast<std::size_t>(n));
   group_rank const first(0);
-  work<> done = odd ? dropped(g.broadcast_object(std::optional(two), first))
-                    : dropped(g.broadcast_object(std::optional(one), first));
-  co_await std::move(done);
   if (odd) {
-    told(co_await outcome_of(g.broadcast_object(std::optional<request_v2>(), first)),
-         "broadcast_object");
-    told(co_await outcome_of(g.gather_objects(two, first)), "gather_objects");
-    told(co_await outcome_of(g.scatter_objects(twos, first)), "scatter_objects");
+    auto const a = co_await outcome_of(g.broadcast_object(std::optional(two), first));
+    told(a, "broadcast_object");
+    auto const b = co_await outcome_of(g.gather_objects(two, first));
+    told(b, "gather_objects");
+    auto const c = co_await outcome_of(g.scatter_objects(twos, first));
+    told(c, "scatter_objects");
   } else {
-    told(co_await outcome_of(g.broadcast_object(std::optional(one), first)), "broadcast_object");
-    told(co_await outcome_of(g.gather_objects(one, first)), "gather_objects");
-    told(co_await outcome_of(g.scatter_objects(ones, first)), "scatter_objects");
+    auto const a = co_await outcome_of(g.broadcast_object(std::optional(one), first));
+    told(a, "broadcast_object");
+    auto const b = co_await outcome_of(g.gather_objects(one, first));
+    told(b, "gather_objects");
+    auto const c = co_await outcome_of(g.scatter_objects(ones, first));
+    told(c, "scatter_objects");
   }
   auto const root = group_rank(odd ? n - 1 : 0);
   auto const o = co_await outcome_of(g.broadcast_object(std::optional(one), root));
@@ -254,10 +250,12 @@ asio::awaitable<void> no_alarm(world w) {
   CHECK(known->dtype() == dtype::f32);
   // A rank that knows the shape among ranks that do not.
   if (me == n - 1) co_await g.broadcast(part(g, f), first);
-  if (me != n - 1) static_cast<void>(co_await g.broadcast(std::optional(part(g, f)), first));
+  std::optional<tensor> perhaps(part(g, f));
+  if (me != n - 1) perhaps = co_await g.broadcast(perhaps, first);
   // Layouts, own factors, own limits, own options.
   auto const turned = part(g, f).transpose(0, 1).clone().transpose(0, 1);
-  co_await g.all_reduce(me % 2 == 0 ? turned : part(g, f), premultiplied_sum(me));
+  auto const own = me % 2 == 0 ? turned : part(g, f);
+  co_await g.all_reduce(own, premultiplied_sum(me));
   auto const mine = op_options().deadline(std::chrono::seconds(10 + me)).tag(std::uint64_t(me));
   co_await g.barrier(mine);
   // What the others of an object call pass; integers of another width.

@@ -47,8 +47,8 @@ asio::awaitable<void> pass(world w, std::uint64_t first) {
     auto const objects = co_await g.gather_objects(std::to_string(me), group_rank(n - 1));
     CHECK(objects.size() == static_cast<std::size_t>(me == n - 1 ? n : 0));
   }
-  auto const odd = co_await outcome_of(
-      g.broadcast(tensor::zeros(me == 0 ? dtype::f32 : dtype::i32, {1}), group_rank(0)));
+  auto const other = tensor::zeros(me == 0 ? dtype::f32 : dtype::i32, {1});
+  auto const odd = co_await outcome_of(g.broadcast(other, group_rank(0)));
   CHECK(odd.code == (n == 1 ? boost::system::error_code() : make_error_code(errc::mismatch)));
   if (n > 1) CHECK_MESSAGE(odd.tells(" #" + std::to_string(first + 10) + ": "), odd.story);
   co_await g.barrier();
