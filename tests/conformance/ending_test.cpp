@@ -157,7 +157,7 @@ asio::awaitable<void> deadlines(world w) {
 
 // Rank 0 revokes while the others wait in every call: all of them end, and all that come later; a
 // group that is made anew has none of the old messages.
-asio::awaitable<void> revoke(world w) {
+asio::awaitable<void> revoke_all(world w) {
   auto const members = rank_group::consecutive(world_rank(0), w.size());
   auto const g = co_await make_group(w, members, group_options().name("revoked").deadline(hang));
   int const me = w.rank().value();
@@ -228,7 +228,7 @@ TEST_CASE("every deadline that passes is told, with who is missing, and the grou
   for (int n : {2, 3}) run(n, deadlines);
 }
 TEST_CASE("a revoked group ends every operation of every member, and late messages are dropped") {
-  for (int n : {2, 3, 5}) run_everywhere(n, revoke);
+  for (int n : {2, 3, 5}) run_everywhere(n, revoke_all);
 }
 TEST_CASE("a member that leaves is told to all that need it") {
   for (int n : {2, 3, 5}) run(n, leave);
