@@ -198,8 +198,7 @@ array numbers(dtype t, reduction how, extents const& e, std::uint64_t seed, int 
   for (std::int64_t i = 0; i < a.count(); ++i) {
     auto const x = mixed(seed, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(i));
     put_real(t, real_number(f, how, x), a.at(i));
-    if (f == family::complex)
-      put_real(t, real_number(f, how, x >> 7), a.at(i) + size_of(t) / 2);
+    if (f == family::complex) put_real(t, real_number(f, how, x >> 7), a.at(i) + size_of(t) / 2);
   }
   return a;
 }

@@ -59,9 +59,8 @@ buffer::buffer(form f, array const& a) : buffer(f, a.dtype, a.extents) { write(v
 bool buffer::is_clean_around() {
   auto const width = static_cast<std::ptrdiff_t>(size_of(view_.dtype()));
   std::byte* const first = view_.bytes();
-  each_element(view_, [&](std::int64_t at, std::int64_t) {
-    std::fill_n(first + at, width, untouched);
-  });
+  each_element(view_,
+               [&](std::int64_t at, std::int64_t) { std::fill_n(first + at, width, untouched); });
   std::byte const* const all = whole_.const_bytes();
   return std::all_of(all, all + whole_.nbytes(), [](std::byte b) { return b == untouched; });
 }

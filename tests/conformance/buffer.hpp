@@ -43,9 +43,7 @@ class buffer {
 };
 
 /// A contiguous tensor of the array.
-[[nodiscard]] inline tensor tensor_of(array const& a) {
-  return buffer(form::contiguous, a).view();
-}
+[[nodiscard]] inline tensor tensor_of(array const& a) { return buffer(form::contiguous, a).view(); }
 [[nodiscard]] inline shape shape_of(extents const& e) {
   return shape(std::span<std::int64_t const>(e));
 }

@@ -25,7 +25,8 @@ std::vector<call_kind> moving_calls() {
       {"barrier", "barrier()", [](G g, O o) -> called { return g.barrier(o); }},
       {"monitored_barrier", "monitored_barrier()",
        [](G g, O o) -> called { return g.monitored_barrier(o); }},
-      {"broadcast", "broadcast(t)", [](G g, O o) -> called { return g.broadcast(part(), root, o); }},
+      {"broadcast", "broadcast(t)",
+       [](G g, O o) -> called { return g.broadcast(part(), root, o); }},
       {"broadcast", "broadcast(optional)",
        [](G g, O o) -> called { return g.broadcast(std::optional<tensor>(part()), root, o); }},
       {"all_gather", "all_gather(out, in)",
@@ -47,9 +48,7 @@ std::vector<call_kind> moving_calls() {
       {"all_to_all", "all_to_all(out, in)",
        [](G g, O o) -> called { return g.all_to_all(whole(g), whole(g), o); }},
       {"all_to_all", "all_to_all_v(out, plan, in, plan)",
-       [](G g, O o) -> called {
-         return g.all_to_all_v(whole(g), rows(g), whole(g), rows(g), o);
-       }},
+       [](G g, O o) -> called { return g.all_to_all_v(whole(g), rows(g), whole(g), rows(g), o); }},
   };
 }
 
@@ -62,9 +61,7 @@ std::vector<call_kind> reducing_calls() {
       {"all_reduce", "all_reduce(out, in)",
        [](G g, O o) -> called { return g.all_reduce(part(), part(), reduction::max, o); }},
       {"reduce_scatter", "reduce_scatter(out, in)",
-       [](G g, O o) -> called {
-         return g.reduce_scatter(part(), whole(g), reduction::sum, o);
-       }},
+       [](G g, O o) -> called { return g.reduce_scatter(part(), whole(g), reduction::sum, o); }},
       {"reduce_scatter", "reduce_scatter_v(out, in, plan)",
        [](G g, O o) -> called {
          return g.reduce_scatter_v(part(), whole(g), rows(g), reduction::sum, o);

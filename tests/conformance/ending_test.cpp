@@ -49,8 +49,8 @@ asio::awaitable<void> cancel_collectives(world w) {
       }
       auto const o = co_await mine.end();
       bool const aborted = cancels && t != when::after;
-      CHECK_MESSAGE(o.code == (aborted ? operation_aborted() : boost::system::error_code()),
-                    c.form, ": ", o.story);
+      CHECK_MESSAGE(o.code == (aborted ? operation_aborted() : boost::system::error_code()), c.form,
+                    ": ", o.story);
       auto const again = co_await mine.end();  // every wait ends alike
       CHECK(again.code == o.code);
       co_await mine.released();

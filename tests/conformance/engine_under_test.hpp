@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: The Hocket authors
 #pragma once
 
-#include <hocket/async/clock.hpp>
-#include <hocket/detail/sanitized.hpp>
-#include <hocket/group/world.hpp>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <hocket/async/clock.hpp>
+#include <hocket/detail/sanitized.hpp>
+#include <hocket/group/world.hpp>
 #include <ranks.hpp>
 #include <string>
 #include <vector>
@@ -58,8 +58,9 @@ inline void run_everywhere(int n, test::rank_program const& rank_main) {
 /// Sizes in bytes at which an engine may change how it moves a message, and their neighbours.
 [[nodiscard]] inline std::vector<std::int64_t> message_sizes() {
   std::vector<std::int64_t> sizes{0, 1, 2};
-  for (std::int64_t const at : {std::int64_t{4} << 10, std::int64_t{8} << 10, std::int64_t{64} << 10,
-                                std::int64_t{256} << 10, std::int64_t{1} << 20})
+  for (std::int64_t const at :
+       {std::int64_t{4} << 10, std::int64_t{8} << 10, std::int64_t{64} << 10,
+        std::int64_t{256} << 10, std::int64_t{1} << 20})
     for (std::int64_t const off : {-1, 0, 1}) sizes.push_back(at + off);
   return sizes;
 }

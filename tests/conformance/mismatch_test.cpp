@@ -62,8 +62,7 @@ std::vector<row> table() {
   std::vector<row> rows;
   rows.emplace_back("barrier", "", [](G g, F) { return g.barrier(); });
   rows.emplace_back("monitored_barrier", "", [](G g, F) { return g.monitored_barrier(); });
-  rows.emplace_back("broadcast", "dcsr",
-                    [](G g, F f) { return g.broadcast(part(g, f), root(f)); });
+  rows.emplace_back("broadcast", "dcsr", [](G g, F f) { return g.broadcast(part(g, f), root(f)); });
   rows.emplace_back("all_gather", "dcs",
                     [](G g, F f) { return g.all_gather(whole(g, f), part(g, f)); });
   rows.emplace_back("all_gather", "dcsp", [](G g, F f) {

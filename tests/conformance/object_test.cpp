@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
-// Objects of every kind and size by every operation on objects, beside tensors, and what is refused.
+// Objects of every kind and size by every operation on objects, beside tensors, and what is
+// refused.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -39,7 +40,8 @@ std::string text_of(int rank, std::size_t size) {
 
 /// A value of each rank's own through every operation; `same` says what arrives is what was given.
 template <class T>
-asio::awaitable<void> every_operation(process_group g, T (*make)(int), bool (*same)(T const&, int)) {
+asio::awaitable<void> every_operation(process_group g, T (*make)(int),
+                                      bool (*same)(T const&, int)) {
   int const n = g.size();
   int const me = g.rank().value();
   auto const root = group_rank(n / 2);
@@ -64,15 +66,25 @@ asio::awaitable<void> every_operation(process_group g, T (*make)(int), bool (*sa
 template <class T>
 T value_of(int i);
 template <>
-bool value_of(int i) { return i % 2 == 0; }
+bool value_of(int i) {
+  return i % 2 == 0;
+}
 template <>
-std::int8_t value_of(int i) { return static_cast<std::int8_t>(-i); }
+std::int8_t value_of(int i) {
+  return static_cast<std::int8_t>(-i);
+}
 template <>
-std::uint64_t value_of(int i) { return ~static_cast<std::uint64_t>(i); }
+std::uint64_t value_of(int i) {
+  return ~static_cast<std::uint64_t>(i);
+}
 template <>
-double value_of(int i) { return i / 3.0; }
+double value_of(int i) {
+  return i / 3.0;
+}
 template <>
-std::string value_of(int i) { return text_of(i, static_cast<std::size_t>(i)); }
+std::string value_of(int i) {
+  return text_of(i, static_cast<std::size_t>(i));
+}
 template <>
 std::vector<std::byte> value_of(int i) {
   return std::vector<std::byte>(static_cast<std::size_t>(i), std::byte(i));
@@ -82,11 +94,14 @@ std::optional<std::int64_t> value_of(int i) {
   return i % 2 == 0 ? std::optional<std::int64_t>(i) : std::nullopt;
 }
 template <>
-std::vector<bool> value_of(int i) { return std::vector<bool>(static_cast<std::size_t>(i), true); }
+std::vector<bool> value_of(int i) {
+  return std::vector<bool>(static_cast<std::size_t>(i), true);
+}
 template <>
 std::map<std::string, std::vector<int>> value_of(int i) {
   std::map<std::string, std::vector<int>> m;
-  for (int k = 0; k < i; ++k) m[std::to_string(k)] = std::vector<int>(static_cast<std::size_t>(k), i);
+  for (int k = 0; k < i; ++k)
+    m[std::to_string(k)] = std::vector<int>(static_cast<std::size_t>(k), i);
   return m;
 }
 template <>
@@ -154,8 +169,8 @@ asio::awaitable<void> every_kind(world w) {
 // Encoded sizes around the 4 KiB of one round and the limits of frames, and far beyond; each rank's
 // own, so that large and empty ones meet.
 asio::awaitable<void> every_size(world w) {
-  static constexpr std::size_t sizes[] = {0,     1,     4000,      4040,          4095,
-                                          4096,  4097,  8191,      8192,          65535,
+  static constexpr std::size_t sizes[] = {0,     1,     4000,     4040,           4095,
+                                          4096,  4097,  8191,     8192,           65535,
                                           65536, 65537, 1u << 20, (1u << 20) + 1, 8u << 20};
   constexpr std::size_t count = std::size(sizes);
   auto const g = w.group();
@@ -195,8 +210,7 @@ asio::awaitable<void> empty_ones(world w) {
   if (is_root) none.assign(static_cast<std::size_t>(g.size()), "");
   auto const part = co_await g.scatter_objects(none, root);
   CHECK(part.empty());
-  auto const nothing =
-      co_await outcome_of(g.broadcast_object(std::optional<std::string>(), root));
+  auto const nothing = co_await outcome_of(g.broadcast_object(std::optional<std::string>(), root));
   CHECK(nothing.code == (is_root ? errc::invalid_argument : errc::peer_failed));
   std::vector<int> wrong;
   if (is_root) wrong.assign(static_cast<std::size_t>(g.size() + 1), 5);
@@ -228,9 +242,10 @@ asio::awaitable<void> limits(world w) {
   CHECK_MESSAGE(o.tells("1000"), o.story);
   using nested = std::vector<std::vector<std::vector<std::vector<std::vector<int>>>>>;
   std::optional<nested> deep;
-  if (is_root) deep = nested(1, std::vector<std::vector<std::vector<std::vector<int>>>>(
-                                    1, std::vector<std::vector<std::vector<int>>>(
-                                           1, std::vector<std::vector<int>>(1))));
+  if (is_root)
+    deep = nested(
+        1, std::vector<std::vector<std::vector<std::vector<int>>>>(
+               1, std::vector<std::vector<std::vector<int>>>(1, std::vector<std::vector<int>>(1))));
   auto const d = co_await outcome_of(g.broadcast_object(deep, root));
   CHECK_MESSAGE(d.code == (is_root ? errc::too_large : errc::peer_failed), d.story);
   std::optional<std::string> fits;

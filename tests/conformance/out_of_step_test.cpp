@@ -141,8 +141,8 @@ asio::awaitable<void> mixed_calls(world w) {
       co_await half.all_reduce(t, reduction::max);
     }
     auto const c = g.channel(static_cast<std::uint64_t>(round % 2 + 1));
-    auto const object = c.gather_objects(std::string(static_cast<std::size_t>(me), 'o'),
-                                         group_rank(round % n));
+    auto const object =
+        c.gather_objects(std::string(static_cast<std::size_t>(me), 'o'), group_rank(round % n));
     auto const plan = make_split_plan(layout::balanced, 7 + round, n, 0);
     auto const whole = tensor::zeros(dtype::u8, {7 + round});
     auto const in = tensor::zeros(dtype::u8, {plan.part_size(me)});
@@ -169,7 +169,8 @@ asio::awaitable<void> mixed_calls(world w) {
 
 }  // namespace
 
-TEST_CASE("a rank that skips a call is named on all ranks at once, and the channel stays unusable") {
+TEST_CASE(
+    "a rank that skips a call is named on all ranks at once, and the channel stays unusable") {
   for (auto const& next : collective_calls()) {
     if (next.name == "barrier") continue;
     CAPTURE(next.form);

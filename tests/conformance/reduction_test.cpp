@@ -3,104 +3,14 @@
 // Every reduction of every dtype by every operation that reduces.
 #include <doctest/doctest.h>
 
-#include <cmath>
-
-#include "cut.hpp"
 #include "engine_under_test.hpp"
-#include "outcome.hpp"
-#include "trial.hpp"
+#include "operations.hpp"
 
 using namespace hocket;
 using namespace hocket::conformance;
 namespace asio = boost::asio;
 
 namespace {
-
-reduce_by by(trial const& t) {
-  if (t.how == reduction::premultiplied_sum) return premultiplied_sum(factor_of(t.me()));
-  return t.how;
-}
-
-array reduced_of(trial const& t, extents const& e) {
-  std::vector<array> all;
-  for (int r = 0; r < t.n(); ++r) all.push_back(t.data(r, e));
-  return reduced(all, t.how);
-}
-
-bool is_refused(trial const& t, outcome const& o) {
-  if (has_meaning(t.dtype, t.how)) {
-    if (o.code) t.fail("success", o.code.message() + ": " + o.story);
-    return static_cast<bool>(o.code);
-  }
-  if (o.code != errc::unsupported) t.fail("unsupported", o.code.message() + ": " + o.story);
-  return true;
-}
-
-asio::awaitable<void> all_reduce(trial t) {
-  buffer in(t.in, t.data(t.me()));
-  buffer out(t.out, t.dtype, t.part);
-  auto const o = co_await outcome_of(t.at.group.all_reduce(out.view(), in.view(), by(t)));
-  if (is_refused(t, o)) co_return;
-  t.expect(out, reduced_of(t, t.part));
-  t.expect(in, t.data(t.me()));
-}
-
-asio::awaitable<void> all_reduce_in_place(trial t) {
-  buffer both(t.out, t.data(t.me()));
-  auto const o = co_await outcome_of(t.at.group.all_reduce(both.view(), by(t)));
-  if (is_refused(t, o)) co_return;
-  t.expect(both, reduced_of(t, t.part));
-}
-
-asio::awaitable<void> reduce(trial t) {
-  buffer in(t.in, t.data(t.me()));
-  auto out = t.is_root() ? buffer(t.out, t.dtype, t.part) : buffer();
-  auto const o =
-      co_await outcome_of(t.at.group.reduce(out.view(), in.view(), by(t), t.root()));
-  if (is_refused(t, o)) co_return;
-  if (t.is_root()) t.expect(out, reduced_of(t, t.part));
-  t.expect(in, t.data(t.me()));
-}
-
-asio::awaitable<void> reduce_scatter(trial t) {
-  buffer in(t.in, t.data(t.me(), t.whole()));
-  buffer out(t.out, t.dtype, t.part);
-  auto const o = co_await outcome_of(t.at.group.reduce_scatter(out.view(), in.view(), by(t)));
-  if (is_refused(t, o)) co_return;
-  t.expect(out, piece(reduced_of(t, t.whole()), t.n(), t.me(), t.part));
-  t.expect(in, t.data(t.me(), t.whole()));
-}
-
-asio::awaitable<void> reduce_scatter_in_place(trial t) {
-  buffer in(t.out, t.data(t.me(), t.whole()));
-  auto const rows = t.whole()[0] / t.n();
-  auto const mine = in.view().slice(0, t.me() * rows, rows);
-  auto const o = co_await outcome_of(t.at.group.reduce_scatter(mine, in.view(), by(t)));
-  if (is_refused(t, o)) co_return;
-  auto part = t.part;
-  if (part.empty()) part.push_back(1);
-  t.expect(buffer::read(mine), piece(reduced_of(t, t.whole()), t.n(), t.me(), part));
-}
-
-asio::awaitable<void> reduce_scatter_v(trial t) {
-  cut const c(t);
-  t.operation += " " + to_string(c.plan());
-  buffer in(t.in, t.data(t.me(), c.whole));
-  buffer out(t.out, t.dtype, c.part_of(t.me()));
-  auto const o =
-      co_await outcome_of(t.at.group.reduce_scatter_v(out.view(), in.view(), c.plan(), by(t)));
-  if (is_refused(t, o)) co_return;
-  t.expect(out, take(reduced_of(t, c.whole), c.dim, c.of(t.me()), untouched));
-}
-
-constexpr tried operations[] = {
-    {"all_reduce(out, in)", all_reduce},
-    {"all_reduce(t) in place", all_reduce_in_place},
-    {"reduce(out, in)", reduce},
-    {"reduce_scatter(out, in)", reduce_scatter},
-    {"reduce_scatter in place", reduce_scatter_in_place},
-    {"reduce_scatter_v", reduce_scatter_v},
-};
 
 asio::awaitable<void> try_one(seat at, tried op, extents part, int pair, std::uint64_t number) {
   trial t(std::move(at), op.name);
@@ -120,7 +30,7 @@ asio::awaitable<void> every_pair(world w) {
   static std::vector<extents> const shapes{{7, 3}, {}, {0, 3}, {31}, {3, 1, 5}, {1}, {2, 2, 2, 3}};
   seat const at(w, "all", w.group());
   std::uint64_t number = 0;
-  for (auto const& op : operations)
+  for (auto const& op : reductions())
     for (int pair = 0; pair < dtype_count * reduction_count; ++pair, ++number)
       co_await try_one(at, op, shapes[number % shapes.size()], pair, number);
 }
@@ -130,7 +40,7 @@ asio::awaitable<void> every_group(world w) {
   auto const seats = co_await seats_of(w);
   for (auto const& at : seats) {
     std::uint64_t number = 7000;
-    for (auto const& op : operations)
+    for (auto const& op : reductions())
       for (auto const& s : shapes)
         for (int again = 0; again < 5; ++again, ++number)
           co_await try_one(at, op, s, static_cast<int>(number * 7 % 153), number);
@@ -142,7 +52,7 @@ asio::awaitable<void> limits(world w) {
   static constexpr std::int64_t counts[] = {1023, 1024, 1025, 4097, 16385, 65537};
   seat const at(w, "all", w.group());
   std::uint64_t number = 9000;
-  for (auto const& op : operations)
+  for (auto const& op : reductions())
     for (std::int64_t const count : counts) {
       extents const e(1, count);
       co_await try_one(at, op, e, static_cast<int>(number * 11 % 153), number);

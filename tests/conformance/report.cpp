@@ -29,8 +29,8 @@ std::optional<array_difference> difference_of(array const& got, array const& exp
   for (std::int64_t i = 0; i < got.count(); ++i) {
     if (same_element(got.dtype, got.at(i), expected.at(i))) continue;
     if (!first)
-      first = array_difference{i, 0, spelled(got.dtype, got.at(i)),
-                               spelled(got.dtype, expected.at(i))};
+      first =
+          array_difference{i, 0, spelled(got.dtype, got.at(i)), spelled(got.dtype, expected.at(i))};
     ++first->wrong;
   }
   return first;
@@ -43,18 +43,18 @@ std::string heading(trial_name const& t) {
       "operation {}\n  engine   {}\n  ranks    {}\n  group    {}\n  on rank  {}\n  seed     {}\n",
       t.operation, t.engine, t.ranks, t.group, t.rank, t.seed);
 }
-std::string advice(trial_name const& t) {
-  return fmt::format("  again    HOCKET_SEED={}", t.seed);
-}
+std::string advice(trial_name const& t) { return fmt::format("  again    HOCKET_SEED={}", t.seed); }
 
 }  // namespace
 
 std::string report(trial_name const& t, array const& expected, array_difference const& d) {
   if (d.index < 0) return report(t, d.expected, d.got);
-  return heading(t) + fmt::format("  element  {} {}, the first of {} wrong ones in {}\n"
-                                  "  expected {}\n  got      {}\n",
-                                  d.index, place_of(d.index, expected.extents), d.wrong,
-                                  brief(expected), d.expected, d.got) +
+  return heading(t) +
+         fmt::format(
+             "  element  {} {}, the first of {} wrong ones in {}\n"
+             "  expected {}\n  got      {}\n",
+             d.index, place_of(d.index, expected.extents), d.wrong, brief(expected), d.expected,
+             d.got) +
          advice(t);
 }
 

@@ -42,6 +42,9 @@ boost::asio::awaitable<std::vector<seat>> seats_of(world w) {
   co_return all;
 }
 
+trial::trial(seat p, std::string op)
+    : at(std::move(p)), operation(std::move(op)), replay(conformance::seed()) {}
+
 group_rank trial::root() const {
   return group_rank(static_cast<int>(seed % static_cast<std::uint64_t>(n())));
 }
@@ -66,7 +69,7 @@ trial_name trial::name() const {
   t.group = at.grouping + " " + at.group.label();
   t.ranks = at.ranks;
   t.rank = at.world_rank_;
-  t.seed = conformance::seed();
+  t.seed = replay;
   return t;
 }
 

@@ -34,15 +34,16 @@ class seat {
 /// seat. Names a failure with all of it.
 class trial {
  public:
-  trial(seat p, std::string op) : at(std::move(p)), operation(std::move(op)) {}
+  trial(seat p, std::string op);
   seat at;
   std::string operation;
   hocket::dtype dtype = hocket::dtype::u8;
   reduction how = reduction::sum;
-  extents part;                      ///< of each rank's tensor, where they are equal
+  extents part;  ///< of each rank's tensor, where they are equal
   form in = form::contiguous;
   form out = form::contiguous;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;    ///< of the data and the root
+  std::uint64_t replay = 0;  ///< what HOCKET_SEED must be to try it again
   bool is_reduction = false;
 
   [[nodiscard]] int me() const noexcept { return at.me(); }
