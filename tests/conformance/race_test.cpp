@@ -118,7 +118,8 @@ asio::awaitable<void> gathers(world w) {
   int const n = g.size();
   int const me = g.rank().value();
   cancelling_thread other;
-  for (int i = 0; i < rounds(); ++i) {
+  int const count = rounds() / 4;
+  for (int i = 0; i < count; ++i) {
     auto const out = tensor::zeros(dtype::i32, {n});
     auto const done = g.all_gather(out, tensor::full(dtype::i32, {1}, 10 * i + me));
     other.cancel(done.get_canceller(), pause_of(i));
@@ -131,7 +132,7 @@ asio::awaitable<void> gathers(world w) {
 
 // A group is revoked by one while the others call.
 asio::awaitable<void> revocations(world w) {
-  int const count = rounds() / 20;
+  int const count = rounds() / 40;
   auto const members = rank_group::consecutive(world_rank(0), w.size());
   for (int i = 0; i < count; ++i) {
     auto const g = co_await make_group(w, members, group_options().deadline(hang));
