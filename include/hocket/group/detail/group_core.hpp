@@ -50,7 +50,7 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
   std::uint64_t const id;
   bool const one_op;  // closes itself with its first operation
   std::atomic<std::uint64_t> next_sequence{first_sequence.load()};
-  std::atomic<std::uint64_t> next_message{first_sequence.load()};  // sends and receives are numbered apart
+  std::atomic<std::uint64_t> next_message{first_sequence.load()};  // of sends and receives
   std::atomic<bool> closed{false};
   window under_way;
   object_limits const objects;
