@@ -146,6 +146,7 @@ asio::awaitable<void> revocations(world w) {
     while (!o.code) o = co_await outcome_of(g.barrier());
     CHECK_MESSAGE(o.code == errc::revoked, o.story);
     if (revoker.joinable()) revoker.join();
+    co_await w.group().barrier();  // or who is told first drops the group before the others are
   }
 }
 
