@@ -183,11 +183,8 @@ asio::awaitable<void> slow_pair(world w) {
       auto const got = co_await g.recv(group_rank(0), tagged);
       CHECK(buffer::read(got).bytes == message_of(me, 9000).bytes);
     }
+    if (me == 0) CHECK_FALSE(stuck.ready());  // rank 1 takes it after the last barrier
     co_await g.barrier();
-  }
-  if (me == 0 && stuck.ready()) {
-    auto const early = co_await outcome_of(work<>(stuck));
-    FAIL_CHECK("the send of a message that nobody took is over: ", early.story);
   }
   if (me == 1) {
     auto const got = co_await g.recv(group_rank(0));
