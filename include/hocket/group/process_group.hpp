@@ -112,7 +112,8 @@ class process_group {
   /// Hands each member its part of the root's `in`; `in` is used on the root only.
   work<> scatter(tensor out, tensor in, member root, op_options const& options = {},
                  std::source_location site = std::source_location::current()) const;
-  /// Parts of any sizes: `in` is the whole on the root, `out` this member's part by `plan`.
+  /// Parts of any sizes: `in` is the whole on the root, `out` this member's part by `plan`. Where
+  /// the plan pads, padding in `out` is left as it is.
   work<> scatter_v(tensor out, tensor in, split_plan const& plan, member root,
                    op_options const& options = {},
                    std::source_location site = std::source_location::current()) const;

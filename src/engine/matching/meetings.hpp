@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <hocket/group/detail/first_sequence.hpp>
 #include <limits>
 #include <memory>
 #include <string>
@@ -67,7 +68,7 @@ class meetings {
   void trim() noexcept;
 
   attendance const& members_;
-  std::uint64_t base_ = 0;  // number of the first slot
+  std::uint64_t base_ = detail::first_sequence;  // number of the first slot
   boost::circular_buffer<slot> slots_;
   detail::failure out_of_step_;
   std::uint64_t last_in_step_ = std::numeric_limits<std::uint64_t>::max();

@@ -7,6 +7,7 @@
 #include <hocket/async/detail/port.hpp>
 #include <hocket/async/runtime.hpp>
 #include <hocket/error.hpp>
+#include <hocket/group/detail/first_sequence.hpp>
 #include <hocket/group/detail/window.hpp>
 #include <hocket/group/engine.hpp>
 #include <hocket/group/group_options.hpp>
@@ -48,8 +49,8 @@ class channel_core : public std::enable_shared_from_this<channel_core> {
 
   std::uint64_t const id;
   bool const one_op;  // closes itself with its first operation
-  std::atomic<std::uint64_t> next_sequence{0};
-  std::atomic<std::uint64_t> next_message{0};  // sends and receives are numbered apart
+  std::atomic<std::uint64_t> next_sequence{first_sequence.load()};
+  std::atomic<std::uint64_t> next_message{first_sequence.load()};  // of sends and receives
   std::atomic<bool> closed{false};
   window under_way;
   object_limits const objects;

@@ -130,14 +130,14 @@ template <class T>
 work<T> process_group::scatter_objects(std::vector<T> values, member root,
                                        op_options const& options, std::source_location site) const {
   if (is_disabled()) {
-    if (values.size() == 1) return make_ready_work<T>(nullptr, std::move(values.front()));
+    if (values.size() == 1) return make_ready_work<T>(nullptr, T(std::move(values.front())));
     return detail::failed_work<T>(errc::invalid_argument, "scatter_objects",
                                   "a disabled group takes one value", site);
   }
   return work<T>(detail::launch_objects<detail::object_op<T>, T>(
       *this, op_kind::scatter_objects, source(root),
       [&](detail::encoded& e) {
-        for (auto const& v : values) e.each.push_back(encode_object(v, detail::limits_of(*this)));
+        for (T const& v : values) e.each.push_back(encode_object(v, detail::limits_of(*this)));
       },
       options, site));
 }
