@@ -95,8 +95,10 @@ tensor place_in_result(request const& own, request const& from, given const& g) 
   if (!own.out.defined() || own.takes_any_shape || own.out.dtype() != g.dtype) return {};
   tensor t;
   switch (own.print.kind) {
+    case op_kind::scatter:  // what is padding here is not written to
+      if (own.plan->valid_size(own.rank) == own.plan->part_size(own.rank)) t = own.out;
+      break;
     case op_kind::broadcast:
-    case op_kind::scatter:
     case op_kind::recv:
       t = own.out;
       break;

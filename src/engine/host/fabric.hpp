@@ -186,6 +186,7 @@ class fabric final : public progress_source,
   void end_waits(detail::failure const& why);
   void cancel_locked(arrival* then, detail::failure const& why);
   void tell(arrival* then, detail::failure const& why);
+  void suspect(int rank, std::string const& why);
   bool settle_doubts();
   bool say_farewell() noexcept;
   bool handle_what_came() noexcept;

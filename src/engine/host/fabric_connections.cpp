@@ -20,8 +20,10 @@ namespace {
 // Connections whose caller has not proved anything yet.
 constexpr std::size_t strangers_max = 256;
 constexpr auto stranger_patience = std::chrono::seconds(10);
-// What a peer said before its connection ended may still have to be read.
-constexpr auto last_word_patience = std::chrono::milliseconds(100);
+// What a peer said before its connection ended may still have to be read: the connection that it
+// has made ends by itself after that, but it may also not have been accepted so far.
+constexpr auto last_word_patience = std::chrono::milliseconds(500);
+constexpr auto first_word_patience = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -119,7 +121,7 @@ void fabric::dial(peer& p) {
 
 void fabric::try_next_address(peer& p, std::string const& why) {
   p.complaints += why;
-  if (p.next_address == p.place.addresses.size()) return lose_locked(p.link.peer, p.complaints);
+  if (p.next_address == p.place.addresses.size()) return suspect(p.link.peer, p.complaints);
   auto const& a = p.place.addresses[p.next_address++];
   try {
     p.calling = std::make_unique<io::connector>(
@@ -127,7 +129,7 @@ void fabric::try_next_address(peer& p, std::string const& why) {
           connected(p, code, std::move(socket));
         });
   } catch (std::exception const& e) {
-    lose_locked(p.link.peer, e.what());
+    suspect(p.link.peer, e.what());
   }
 }
 
@@ -143,12 +145,14 @@ void fabric::link_ended(out_link& link, boost::system::error_code why) noexcept 
   auto& self = *static_cast<fabric*>(link.owner);
   auto const story = link.fault().empty() ? why.message() : link.fault();
   if (!link.is_over()) self.poller_->remove(link, [] {});
-  // What the peer said before it ended may still be in the connection that it called on.
-  if (self.is_calling(link.peer)) {
-    self.doubts_.emplace(link.peer, doubt{story, std::chrono::steady_clock::now()});
-  } else {
-    self.lose_locked(link.peer, story);
-  }
+  self.suspect(link.peer, story);
+}
+
+// It cannot be called; what it said before that is still heard.
+void fabric::suspect(int rank, std::string const& why) {
+  if (stopping_ || lost_.contains(rank)) return;
+  doubts_.emplace(rank, doubt{why, std::chrono::steady_clock::now()});
+  runtime_.wake();
 }
 
 // True: the last word of somebody is still waited for.
@@ -156,7 +160,8 @@ bool fabric::settle_doubts() {
   auto const now = std::chrono::steady_clock::now();
   for (auto at = doubts_.begin(); at != doubts_.end();) {
     auto const [rank, d] = *at;
-    bool const is_over = lost_.contains(rank) || now - d.since > last_word_patience;
+    auto const patience = is_calling(rank) ? last_word_patience : first_word_patience;
+    bool const is_over = lost_.contains(rank) || now - d.since > patience;
     at = is_over ? doubts_.erase(at) : std::next(at);
     if (is_over) lose_locked(rank, d.why);
   }
