@@ -205,9 +205,8 @@ stage_wire wire_of(detail::pp_queue const& q, detail::pp_scheduler_core const& c
 work<tensor> expecting(work<tensor> w, shape const& extents, dtype type) {
   return detail::then(w, [extents, type, op = w.state().get()](tensor t) {
     if (t.shape() == extents && t.dtype() == type) return t;
-    throw error(errc::mismatch,
-                fmt::format("{}: expected {}{}, got {}", to_string(op->info()), name_of(type),
-                            to_string(extents), brief(t)));
+    throw error(errc::mismatch, fmt::format("{}: expected {}{}, got {}", to_string(op->info()),
+                                            name_of(type), to_string(extents), brief(t)));
   });
 }
 
@@ -243,11 +242,13 @@ work<> PPScheduler::isend_prev(tensor t, op_options const& options,
 
 work<> PPScheduler::irecv_prev(tensor buffer, op_options const& options,
                                std::source_location site) const {
-  return receive_into(wire_of(*queue_, *core_), std::move(buffer), forwards, options, "irecv_prev", site);
+  return receive_into(wire_of(*queue_, *core_), std::move(buffer), forwards, options, "irecv_prev",
+                      site);
 }
 work<> PPScheduler::irecv_next(tensor buffer, op_options const& options,
                                std::source_location site) const {
-  return receive_into(wire_of(*queue_, *core_), std::move(buffer), backwards, options, "irecv_next", site);
+  return receive_into(wire_of(*queue_, *core_), std::move(buffer), backwards, options, "irecv_next",
+                      site);
 }
 
 work<tensor> PPScheduler::recv_prev_data(op_options const& options,
