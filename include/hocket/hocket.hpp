@@ -23,7 +23,14 @@
 #include <hocket/parallel/find_split.hpp>
 #include <hocket/parallel/model_parallel.hpp>
 #include <hocket/parallel/parallel_state.hpp>
+#include <hocket/pipeline/action.hpp>
+#include <hocket/pipeline/checker.hpp>
+#include <hocket/pipeline/communication.hpp>
+#include <hocket/pipeline/make_schedule.hpp>
 #include <hocket/pipeline/pp_scheduler.hpp>
+#include <hocket/pipeline/prediction.hpp>
+#include <hocket/pipeline/schedule.hpp>
+#include <hocket/pipeline/schedule_csv.hpp>
 #include <hocket/tensor/copy.hpp>
 #include <hocket/tensor/print.hpp>
 #include <hocket/tensor/split_plan.hpp>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
 // What surrounds the walk: the proof, the agreement of the ranks, failures and figures.
-#include <hocket/pipeline/run_schedule.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <hocket/error.hpp>
 #include <hocket/pipeline/communication.hpp>
+#include <hocket/pipeline/run_schedule.hpp>
 #include <numeric>
 #include <utility>
 
@@ -103,11 +103,11 @@ asio::awaitable<void> schedule_walk::agree_on_plan() {
   auto const hashes = all.as_span<std::uint64_t>();
   auto const other = std::ranges::find_if(hashes, [&](auto h) { return h != hashes[0]; });
   if (other != hashes.end())
-    throw error(errc::mismatch,
-                fmt::format("run_schedule at {}: the ranks of {} gave different schedules: rank "
-                            "{}'s is not rank 0's ({} here, {} actions)",
-                            to_string(site_), label_, other - hashes.begin(), plan_.name(),
-                            plan_.size()));
+    throw error(
+        errc::mismatch,
+        fmt::format("run_schedule at {}: the ranks of {} gave different schedules: rank "
+                    "{}'s is not rank 0's ({} here, {} actions)",
+                    to_string(site_), label_, other - hashes.begin(), plan_.name(), plan_.size()));
 }
 
 void schedule_walk::fail(ending e, bool tells_stages, bool tells_peers) {
@@ -128,11 +128,36 @@ asio::awaitable<void> schedule_walk::listen(walk_ptr self, process_group from, b
   op_options o;
   o.tag(word_tag).no_deadline();
   for (;;) {
-    auto coming = from.recv_object<ending>(any_source, o, self->site_);
-    auto const stop = coming.get_canceller();
-    auto const e = co_await std::move(coming);
-    self->fail(e, tells_stages, false);
+    work<ending> coming;
+    {
+      std::lock_guard const lock(self->mutex_);
+      if (self->is_over_) co_return;
+      coming = from.recv_object<ending>(any_source, o, self->site_);
+      (tells_stages ? self->ear_for_peers_ : self->ear_for_stages_) = coming.get_canceller();
+    }
+    ending e;
+    try {
+      e = co_await std::move(coming);
+    } catch (boost::system::system_error const& x) {
+      if (x.code() == operation_aborted()) co_return;
+      throw;
+    }
+    self->fail(std::move(e), tells_stages, false);
   }
+}
+
+// The receives that wait for words are withdrawn.
+void schedule_walk::stop_listening() {
+  canceller stages;
+  canceller peers;
+  {
+    std::lock_guard const lock(mutex_);
+    is_over_ = true;
+    stages = ear_for_stages_;
+    peers = ear_for_peers_;
+  }
+  stages.cancel();
+  peers.cancel();
 }
 
 asio::awaitable<void> schedule_walk::tell_failure() {
@@ -185,7 +210,7 @@ asio::awaitable<schedule_report> schedule_walk::run() {
     co_await tell_failure();
   }
   co_await collect();
-  listening.cancel();
+  stop_listening();
   auto deaf = listening.join();
   co_await std::move(deaf);
   stages_.close_channel();
@@ -203,15 +228,21 @@ namespace {
 
 asio::awaitable<schedule_report> run_at(detail::walk_places places, schedule plan,
                                         stage_actions actions, schedule_options options) {
-  auto const walk = std::make_shared<detail::schedule_walk>(places, std::move(plan),
-                                                            std::move(actions), options);
+  auto const walk =
+      std::make_shared<detail::schedule_walk>(places, std::move(plan), std::move(actions), options);
   std::exception_ptr why;
   try {
     auto running = walk->run();
     co_return co_await std::move(running);
-  } catch (boost::system::system_error const& e) {
+  } catch (...) {
     why = std::current_exception();
-    if (e.code() == operation_aborted()) places.stages.revoke("run_schedule was cancelled");
+  }
+  auto const cancellation = co_await asio::this_coro::cancellation_state;
+  if (cancellation.cancelled() != asio::cancellation_type::none) {
+    auto const reason = fmt::format("run_schedule at {} was cancelled in stage {}",
+                                    to_string(places.site), places.stages.rank().value());
+    places.stages.revoke(reason);
+    places.peers.revoke(reason);
   }
   std::rethrow_exception(why);
 }

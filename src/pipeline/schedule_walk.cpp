@@ -14,6 +14,9 @@ namespace asio = boost::asio;
 
 namespace {
 
+// So many unmatched sends fit into the smallest useful window of a channel.
+constexpr std::size_t sends_unmatched_max = 256;
+
 double seconds(clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
 // Messages are told apart by direction, stage of the sender and microbatch.
@@ -44,14 +47,21 @@ asio::awaitable<void> schedule_walk::walk(walk_ptr self) {
     auto all = walk_all(self);
     co_await std::move(all);
   } catch (...) {
-    self->fail(ending::of(std::current_exception()), true, true);
+    auto e = ending::of(std::current_exception());
+    auto const what =
+        self->at_ < self->list_.size() ? to_string(self->list_[self->at_]) : "its last send";
+    e.story = fmt::format("run_schedule at {}: rank {} of {} failed in {} of schedule {}: {}",
+                          to_string(self->site_), self->rank_, self->label_, what,
+                          self->plan_.name(), e.story);
+    self->fail(std::move(e), true, true);
   }
 }
 
 asio::awaitable<void> schedule_walk::walk_all(walk_ptr self) {
   auto& timeline = self->report_.timeline;
   timeline.reserve(self->list_.size());
-  for (auto const& a : self->list_) {
+  for (; self->at_ < self->list_.size(); ++self->at_) {
+    auto const& a = self->list_[self->at_];
     self->receive_ahead();
     auto const from = clock::steady().now();
     if (a.is_communication()) {
@@ -74,10 +84,9 @@ asio::awaitable<void> schedule_walk::walk_all(walk_ptr self) {
 }
 
 asio::awaitable<void> schedule_walk::compute(action const& a, stage_actions::compute const& f) {
-  auto& from =
-      a.kind() == action_kind::forward ? inputs_ : gradients_in_;
-  auto running = f(a.stage(), a.microbatch(),
-                   std::exchange(from.at(a.stage(), a.microbatch()), tensor()));
+  auto& from = a.kind() == action_kind::forward ? inputs_ : gradients_in_;
+  auto running =
+      f(a.stage(), a.microbatch(), std::exchange(from.at(a.stage(), a.microbatch()), tensor()));
   auto y = co_await std::move(running);
   hand_over(a, std::move(y));
 }
@@ -121,8 +130,9 @@ asio::awaitable<void> schedule_walk::send(action const& a) {
   }
   sends_.push_back(stages_.send(std::exchange(from.at(a.stage(), a.microbatch()), tensor()),
                                 group_rank(plan_.rank_of(a.peer_stage())), o, site_));
+  if (sends_.size() < sends_unmatched_max) co_return;
   auto posted = sends_.back().posted();
-  if (!posted.ready()) co_await std::move(posted);
+  co_await std::move(posted);
 }
 
 void schedule_walk::receive_ahead() {

@@ -5,6 +5,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <deque>
+#include <hocket/async/canceller.hpp>
 #include <hocket/async/task_group.hpp>
 #include <hocket/group/object.hpp>
 #include <hocket/group/process_group.hpp>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "pipeline_hop.hpp"
@@ -66,6 +68,7 @@ class schedule_walk : public std::enable_shared_from_this<schedule_walk> {
   void give_up_messages();
 
   static awaitable listen(walk_ptr self, process_group from, bool tells_stages);
+  void stop_listening();
   void fail(ending e, bool tells_stages, bool tells_peers);
   [[nodiscard]] ending failure() const;
 
@@ -81,6 +84,7 @@ class schedule_walk : public std::enable_shared_from_this<schedule_walk> {
 
   std::span<action const> list_;
   tensor_table inputs_, outputs_, gradients_in_, gradients_out_;
+  std::size_t at_ = 0;  // in the list
   std::size_t next_receive_ = 0;
   std::deque<work<tensor>> receives_;
   std::deque<work<>> sends_;
@@ -92,6 +96,9 @@ class schedule_walk : public std::enable_shared_from_this<schedule_walk> {
   ending end_;
   bool tells_stages_ = false;
   bool tells_peers_ = false;
+  bool is_over_ = false;
+  canceller ear_for_stages_;
+  canceller ear_for_peers_;
   std::optional<task_group> walking_;
 };
 

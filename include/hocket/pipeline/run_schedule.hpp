@@ -126,12 +126,12 @@ class schedule_options {
 /// How a schedule's run went. Times are in seconds.
 struct schedule_report {
   schedule_report() = default;
-  double makespan = 0;               ///< from the common start to the last rank's end
-  double bubble = 0;                 ///< idle share of makespan * ranks
-  std::vector<double> busy;          ///< of each rank, in its coroutines
-  prediction predicted;              ///< by the options' costs, in their unit
-  std::vector<time_span> timeline;   ///< of each action of this rank
-  std::vector<tensor> outputs;       ///< of each microbatch, on the rank of the last stage
+  double makespan = 0;              ///< from the common start to the last rank's end
+  double bubble = 0;                ///< idle share of makespan * ranks
+  std::vector<double> busy;         ///< of each rank, in its coroutines
+  prediction predicted;             ///< by the options' costs, in their unit
+  std::vector<time_span> timeline;  ///< of each action of this rank
+  std::vector<tensor> outputs;      ///< of each microbatch, on the rank of the last stage
 };
 
 /// Runs a schedule: each rank does its actions in their order, sends and receives over the group,
