@@ -89,12 +89,12 @@ work<tensor> pipeline_core::submit(tensor x, submit_options const& options,
   op->mutable_info().site = site;
   bool const has_time = options.deadline().value_or(1ns) > 0ns;
   if (options.deadline() && has_time) rt_.arm(*op, *options.deadline());
+  if (!has_time) op->expire();
   auto begin_it = [self = shared_from_this(), op, x = std::move(x), options]() mutable {
     self->begin(std::move(op), std::move(x), options);
   };
   on_strand(std::move(begin_it));
   cancel_on_stop(*op, options.stop());
-  if (!has_time) op->expire();
   return work<tensor>(op_ptr<tensor>(op));
 }
 
@@ -295,10 +295,10 @@ asio::awaitable<void> pipeline_core::run() {
         fmt::format("the pipeline ended in stage {}: {}", stage_, ending::of(why).story);
     stages_.revoke(reason);
     peers_.revoke(reason);
-    std::rethrow_exception(why);
   }
   stages_.close_channel();
   peers_.close_channel();
+  if (why) std::rethrow_exception(why);
 }
 
 pipeline_report pipeline_core::report() const {

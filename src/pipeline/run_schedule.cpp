@@ -192,6 +192,11 @@ asio::awaitable<void> schedule_walk::collect() {
   if (whole > 0) report_.bubble = std::max(0.0, 1 - sum / whole);
 }
 
+void schedule_walk::close() const {
+  stages_.close_channel();
+  peers_.close_channel();
+}
+
 asio::awaitable<schedule_report> schedule_walk::run() {
   auto const self = shared_from_this();
   co_await agree_on_plan();
@@ -212,8 +217,7 @@ asio::awaitable<schedule_report> schedule_walk::run() {
   stop_listening();
   auto deaf = listening.join();
   co_await std::move(deaf);
-  stages_.close_channel();
-  peers_.close_channel();
+  close();
   if (auto const e = failure(); e.is_early())
     throw error(e.code == ending::aborted ? operation_aborted()
                                           : make_error_code(static_cast<errc>(e.code)),
@@ -236,6 +240,7 @@ asio::awaitable<schedule_report> run_at(detail::walk_places places, schedule pla
   } catch (...) {
     why = std::current_exception();
   }
+  walk->close();
   auto const cancellation = co_await asio::this_coro::cancellation_state;
   if (cancellation.cancelled() != asio::cancellation_type::none) {
     auto const reason = fmt::format("run_schedule at {} was cancelled in stage {}",

@@ -113,7 +113,8 @@ asio::awaitable<void> schedule_walk::communicate(action const& a) {
     co_await send(a);
     co_return;
   }
-  auto x = co_await std::move(receives_.front());
+  auto coming = receives_.front();  // where it is can be told to stop
+  auto x = co_await std::move(coming);
   receives_.pop_front();
   auto& to = a.kind() == action_kind::recv_forward ? inputs_ : gradients_in_;
   to.at(a.stage(), a.microbatch()) = std::move(x);

@@ -48,6 +48,8 @@ class schedule_walk : public std::enable_shared_from_this<schedule_walk> {
 
   /// All ranks: proves that they have one schedule, runs it, tells how it went.
   [[nodiscard]] boost::asio::awaitable<schedule_report> run();
+  /// This rank calls nothing more.
+  void close() const;
 
  private:
   using awaitable = boost::asio::awaitable<void>;
