@@ -22,6 +22,7 @@ asio::awaitable<void> pipeline_core::serve(core_ptr self, item_ptr item) {
     co_await std::move(turn);
     if (item->has_turn) co_await run_function(self, item);
     if (self->has_peers()) co_await agree(self, item);
+    item->peers.close_channel();  // not earlier: peers that wait there would fail as of that
     self->note_end(item->end);
   }
   item->is_leaving = true;
@@ -58,7 +59,6 @@ asio::awaitable<void> pipeline_core::run_function(core_ptr self, item_ptr item) 
     auto ended = item->call->join();
     co_await std::move(ended);
     item->call.reset();
-    item->peers.close_channel();
     self->note_call(from, clock::steady().now());
   }
   item->input = tensor();

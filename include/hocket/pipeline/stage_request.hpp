@@ -41,7 +41,7 @@ class stage_request {
   [[nodiscard]] bool is_cancelled() const noexcept;
 
   /// The ranks that work on this stage with this one, on a channel of this request and stage; it is
-  /// closed when the function has returned on this rank. Disabled where there are none.
+  /// closed when the function has returned on all of them. Disabled where there are none.
   [[nodiscard]] process_group const& peers() const noexcept;
 
   /// Hands a tensor to a later stage, past those between; for its `skip_from`, in the order of the
