@@ -33,10 +33,14 @@
 #include <hocket/pipeline/checker.hpp>
 #include <hocket/pipeline/communication.hpp>
 #include <hocket/pipeline/make_schedule.hpp>
+#include <hocket/pipeline/pipeline.hpp>
+#include <hocket/pipeline/pipeline_options.hpp>
 #include <hocket/pipeline/pp_scheduler.hpp>
 #include <hocket/pipeline/prediction.hpp>
+#include <hocket/pipeline/run_schedule.hpp>
 #include <hocket/pipeline/schedule.hpp>
 #include <hocket/pipeline/schedule_csv.hpp>
+#include <hocket/pipeline/stage_request.hpp>
 #include <hocket/tensor/copy.hpp>
 #include <hocket/tensor/print.hpp>
 #include <hocket/tensor/split_plan.hpp>

@@ -20,13 +20,24 @@ namespace detail {
 /// One channel of the stages, and the receives begun ahead on it.
 class pp_queue {
  public:
-  explicit pp_queue(process_group g) : group(std::move(g)) {}
-  ~pp_queue() { withdraw(); }
+  /// `w`: what messages go over.
+  pp_queue(std::uint64_t id, process_group g, process_group w)
+      : group(std::move(g)), wire(std::move(w)), id_(id) {}
+  ~pp_queue() {
+    withdraw();
+    if (group.is_disabled()) wire.close_channel();
+  }
   pp_queue(pp_queue const&) = delete;
   pp_queue& operator=(pp_queue const&) = delete;
 
   process_group const group;
+  /// Of a single stage it is another group, in which it sends to itself.
+  process_group const wire;
 
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  void close() const {
+    if (id_ != 0) wire.close_channel();
+  }
   void push(work<tensor> w) {
     std::lock_guard const lock(mutex_);
     ahead_.push_back(std::move(w));
@@ -43,7 +54,7 @@ class pp_queue {
     return failed_work<tensor>(errc::invalid_argument, "queue_irecv_prev_data",
                                fmt::format("on {} channel {} no receive is queued, "
                                            "queue_irecv_prev comes first",
-                                           group.label(), group.channel_id()),
+                                           wire.label(), id_),
                                site);
   }
   [[nodiscard]] std::size_t size() {
@@ -61,30 +72,55 @@ class pp_queue {
   }
 
  private:
+  std::uint64_t const id_;
   std::mutex mutex_;
   std::deque<work<tensor>> ahead_;
 };
 
+// Channels of the world's group on which single stages send to themselves: no id of a program's own
+// is as high.
+constexpr std::uint64_t loop_channels = std::uint64_t{1} << 62;
+
 class pp_scheduler_core {
  public:
   explicit pp_scheduler_core(process_group g) : stages_(std::move(g)) {}
+  /// A state's; the only stage of a state sends to itself over the world's group.
+  pp_scheduler_core(process_group g, std::shared_ptr<parallel_core> const& state)
+      : stages_(std::move(g)) {
+    if (!stages_.is_disabled()) return;
+    state_ = state;
+    if (auto const home = state->home.lock()) loop_ = world(home).group();
+  }
 
   [[nodiscard]] std::shared_ptr<pp_queue> open(std::uint64_t id) {
     std::lock_guard const lock(mutex_);
     auto& queue = queues_[id];
-    if (!queue) queue = std::make_shared<pp_queue>(id == 0 ? stages_ : stages_.channel(id));
+    if (!queue) queue = make(id);
     return queue;
   }
   void close(pp_queue const& queue) {
-    auto const id = queue.group.channel_id();
-    if (id == stages_.channel_id()) return;
+    if (queue.id() == 0) return;
     std::lock_guard const lock(mutex_);
-    if (auto const at = queues_.find(id); at != queues_.end() && at->second.get() == &queue)
+    if (auto const at = queues_.find(queue.id()); at != queues_.end() && at->second.get() == &queue)
       queues_.erase(at);
+  }
+  /// Whether the state that lent the world's group has ended: the group goes on.
+  [[nodiscard]] bool is_over() const {
+    if (loop_.is_disabled()) return false;
+    auto const state = state_.lock();
+    return !state || !state->live();
   }
 
  private:
+  [[nodiscard]] std::shared_ptr<pp_queue> make(std::uint64_t id) const {
+    auto const own = id == 0 ? stages_ : stages_.channel(id);
+    auto const wire = loop_.is_disabled() ? own : loop_.channel(loop_channels | id);
+    return std::make_shared<pp_queue>(id, own, wire);
+  }
+
   process_group const stages_;
+  process_group loop_;
+  std::weak_ptr<parallel_core> state_;
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<pp_queue>> queues_;
 };
@@ -97,18 +133,37 @@ namespace {
 constexpr std::uint64_t forwards = std::uint64_t{1} << 62;
 constexpr std::uint64_t backwards = std::uint64_t{1} << 63;
 
-group_rank after(process_group const& ring, int steps) {
-  int const n = ring.size();
-  return group_rank((ring.rank().value() + steps + n) % n);
-}
+// One stage's calls.
+class stage_wire {
+ public:
+  stage_wire(detail::pp_queue const& q, bool is_over) : queue_(q), is_over_(is_over) {}
+
+  [[nodiscard]] process_group const& group() const noexcept { return queue_.wire; }
+  [[nodiscard]] bool is_over() const noexcept { return is_over_; }
+  [[nodiscard]] group_rank after(int steps) const {
+    auto const& ring = queue_.group;
+    if (ring.is_disabled()) return group().rank();
+    int const n = ring.size();
+    return group_rank((ring.rank().value() + steps + n) % n);
+  }
+
+ private:
+  detail::pp_queue const& queue_;
+  bool const is_over_;
+};
 
 // One call in one direction. A wrong tag or a missing group fails the handle, as in the group.
 template <class T, class Call>
-work<T> directed(process_group const& g, std::uint64_t direction, op_options const& options,
+work<T> directed(stage_wire const& at, std::uint64_t direction, op_options const& options,
                  char const* name, std::source_location site, Call call) {
+  auto const& g = at.group();
   if (g.is_disabled())
     return detail::failed_work<T>(errc::invalid_argument, name,
-                                  "there is one stage, and no other to reach", site);
+                                  "there is one stage, and no state to lend it a way to itself",
+                                  site);
+  if (at.is_over())
+    return detail::failed_work<T>(errc::group_closed, name,
+                                  "the state of this only stage was destroyed", site);
   if (options.tag() >= forwards)
     return detail::failed_work<T>(
         errc::invalid_argument, name,
@@ -118,37 +173,40 @@ work<T> directed(process_group const& g, std::uint64_t direction, op_options con
   return call(directed_options);
 }
 
-work<> send(process_group const& g, tensor t, std::uint64_t direction, op_options const& options,
+work<> send(stage_wire const& at, tensor t, std::uint64_t direction, op_options const& options,
             char const* name, std::source_location site) {
-  return directed<void>(g, direction, options, name, site, [&](op_options const& o) {
-    return g.send(std::move(t), after(g, direction == forwards ? 1 : -1), o, site);
+  return directed<void>(at, direction, options, name, site, [&](op_options const& o) {
+    return at.group().send(std::move(t), at.after(direction == forwards ? 1 : -1), o, site);
   });
 }
 
-group_rank sender(process_group const& g, std::uint64_t direction) {
-  return after(g, direction == forwards ? -1 : 1);
+group_rank sender(stage_wire const& at, std::uint64_t direction) {
+  return at.after(direction == forwards ? -1 : 1);
 }
 
-work<> receive_into(process_group const& g, tensor buffer, std::uint64_t direction,
+work<> receive_into(stage_wire const& at, tensor buffer, std::uint64_t direction,
                     op_options const& options, char const* name, std::source_location site) {
-  return directed<void>(g, direction, options, name, site, [&](op_options const& o) {
-    return g.recv(std::move(buffer), sender(g, direction), o, site);
+  return directed<void>(at, direction, options, name, site, [&](op_options const& o) {
+    return at.group().recv(std::move(buffer), sender(at, direction), o, site);
   });
 }
 
-work<tensor> receive(process_group const& g, std::uint64_t direction, op_options const& options,
+work<tensor> receive(stage_wire const& at, std::uint64_t direction, op_options const& options,
                      char const* name, std::source_location site) {
-  return directed<tensor>(g, direction, options, name, site, [&](op_options const& o) {
-    return g.recv(sender(g, direction), o, site);
+  return directed<tensor>(at, direction, options, name, site, [&](op_options const& o) {
+    return at.group().recv(sender(at, direction), o, site);
   });
+}
+
+stage_wire wire_of(detail::pp_queue const& q, detail::pp_scheduler_core const& c) {
+  return stage_wire(q, c.is_over());
 }
 
 work<tensor> expecting(work<tensor> w, shape const& extents, dtype type) {
   return detail::then(w, [extents, type, op = w.state().get()](tensor t) {
     if (t.shape() == extents && t.dtype() == type) return t;
-    throw error(errc::mismatch,
-                fmt::format("{}: expected {}{}, got {}", to_string(op->info()), name_of(type),
-                            to_string(extents), brief(t)));
+    throw error(errc::mismatch, fmt::format("{}: expected {}{}, got {}", to_string(op->info()),
+                                            name_of(type), to_string(extents), brief(t)));
   });
 }
 
@@ -168,32 +226,34 @@ PPScheduler PPScheduler::on(std::uint64_t channel_id) const {
 void PPScheduler::close_channel() const {
   queue_->withdraw();
   core_->close(*queue_);
-  queue_->group.close_channel();
+  queue_->close();
 }
 
 process_group const& PPScheduler::group() const noexcept { return queue_->group; }
 
 work<> PPScheduler::isend_next(tensor t, op_options const& options,
                                std::source_location site) const {
-  return send(group(), std::move(t), forwards, options, "isend_next", site);
+  return send(wire_of(*queue_, *core_), std::move(t), forwards, options, "isend_next", site);
 }
 work<> PPScheduler::isend_prev(tensor t, op_options const& options,
                                std::source_location site) const {
-  return send(group(), std::move(t), backwards, options, "isend_prev", site);
+  return send(wire_of(*queue_, *core_), std::move(t), backwards, options, "isend_prev", site);
 }
 
 work<> PPScheduler::irecv_prev(tensor buffer, op_options const& options,
                                std::source_location site) const {
-  return receive_into(group(), std::move(buffer), forwards, options, "irecv_prev", site);
+  return receive_into(wire_of(*queue_, *core_), std::move(buffer), forwards, options, "irecv_prev",
+                      site);
 }
 work<> PPScheduler::irecv_next(tensor buffer, op_options const& options,
                                std::source_location site) const {
-  return receive_into(group(), std::move(buffer), backwards, options, "irecv_next", site);
+  return receive_into(wire_of(*queue_, *core_), std::move(buffer), backwards, options, "irecv_next",
+                      site);
 }
 
 work<tensor> PPScheduler::recv_prev_data(op_options const& options,
                                          std::source_location site) const {
-  return receive(group(), forwards, options, "recv_prev_data", site);
+  return receive(wire_of(*queue_, *core_), forwards, options, "recv_prev_data", site);
 }
 work<tensor> PPScheduler::recv_prev_data(shape const& extents, dtype type,
                                          op_options const& options,
@@ -202,7 +262,7 @@ work<tensor> PPScheduler::recv_prev_data(shape const& extents, dtype type,
 }
 work<tensor> PPScheduler::recv_next_data(op_options const& options,
                                          std::source_location site) const {
-  return receive(group(), backwards, options, "recv_next_data", site);
+  return receive(wire_of(*queue_, *core_), backwards, options, "recv_next_data", site);
 }
 
 void PPScheduler::queue_irecv_prev(op_options const& options, std::source_location site) const {
@@ -218,7 +278,7 @@ work<tensor> PPScheduler::queue_irecv_prev_data(std::source_location site) const
 std::size_t PPScheduler::queued() const { return queue_->size(); }
 
 PPScheduler init_pp_scheduler(ParallelState const& state) {
-  auto made = std::make_shared<detail::pp_scheduler_core>(state.pp_group());
+  auto made = std::make_shared<detail::pp_scheduler_core>(state.pp_group(), state.core());
   PPScheduler scheduler(made);
   state.core()->set_scheduler(std::move(made));
   return scheduler;

@@ -29,7 +29,8 @@ class pp_queue;
 /// A receive may be called before or after its send. Any thread may call.
 class PPScheduler {
  public:
-  /// Over the members of a group, in its order.
+  /// Over the members of a group, in its order. Of a disabled one the calls fail: it has no way to
+  /// itself; a state's has (`init_pp_scheduler`).
   explicit PPScheduler(process_group stages);
 
   /// The same stages with a channel and queue of their own, for one of several requests in flight:
@@ -107,7 +108,8 @@ class PPScheduler {
 };
 
 /// Gives the state a PPScheduler over its pp group. `errc::already_initialized` if it has one;
-/// it ends with `destroy_model_parallel`. With one stage there is nowhere to send: its calls fail.
+/// it ends with `destroy_model_parallel`. A state's only stage is its own next and previous one:
+/// what it sends it receives, until the state ends. Channel ids are below 2^62 there.
 /// The form without a state means the only rank that this process hosts.
 PPScheduler init_pp_scheduler(ParallelState const& state);
 /// Likewise for the only rank that this process hosts.

@@ -133,17 +133,56 @@ asio::awaitable<void> of_the_state(world w) {
   CHECK(old.code == errc::group_closed);
 }
 
+// The only stage is its own next and previous one.
 asio::awaitable<void> one_stage(world w) {
   auto s = co_await ParallelState::init(w, axis_sizes());
   auto pp = init_pp_scheduler(s);
   CHECK(pp.is_first());
   CHECK(pp.is_last());
-  auto o = co_await outcome_of(pp.isend_next(numbered(dtype::i32, {1}, 0)));
-  CHECK(o.code == errc::invalid_argument);
-  CHECK(o.says("there is one stage"));
+  CHECK(pp.stages() == 1);
   pp.queue_irecv_prev();
-  auto q = co_await outcome_of(pp.queue_irecv_prev_data());
-  CHECK(q.code == errc::invalid_argument);
+  pp.queue_irecv_prev(shape(2), dtype::i32);
+  pp.isend_next(numbered(dtype::i32, {3}, 1));
+  auto back = pp.isend_prev(numbered(dtype::i32, {4}, 2));
+  pp.isend_next(numbered(dtype::i32, {2}, 3));
+  auto first = co_await pp.queue_irecv_prev_data();
+  CHECK(equal(first, numbered(dtype::i32, {3}, 1)));
+  auto second = co_await pp.queue_irecv_prev_data();
+  CHECK(equal(second, numbered(dtype::i32, {2}, 3)));
+  auto other_way = co_await pp.recv_next_data();
+  CHECK(equal(other_way, numbered(dtype::i32, {4}, 2)));
+  co_await std::move(back);
+
+  auto apart = pp.on(3);
+  apart.isend_next(numbered(dtype::i32, {1}, 5));
+  op_options soon;
+  soon.deadline(5ms);
+  auto late = co_await outcome_of(pp.recv_prev_data(soon));
+  CHECK(late.code == errc::timed_out);
+  auto got = co_await apart.recv_prev_data();
+  CHECK(equal(got, numbered(dtype::i32, {1}, 5)));
+  apart.close_channel();
+
+  co_await destroy_model_parallel(s);
+  auto old = co_await outcome_of(pp.isend_next(numbered(dtype::i32, {1}, 0)));
+  CHECK(old.code == errc::group_closed);
+  auto none = co_await outcome_of(PPScheduler(process_group()).recv_prev_data());
+  CHECK(none.code == errc::invalid_argument);
+}
+
+// One stage of a world of several ranks: each keeps to itself.
+asio::awaitable<void> one_stage_of_several_ranks(world w) {
+  axis_sizes sizes;
+  sizes.cp = w.size();
+  auto s = co_await ParallelState::init(w, sizes);
+  auto pp = init_pp_scheduler(s);
+  int const me = w.rank().value();
+  for (int i = 0; i < 3; ++i) pp.isend_next(numbered(dtype::i32, {i + 1}, me));
+  for (int i = 0; i < 3; ++i) {
+    auto got = co_await pp.recv_prev_data();
+    CHECK(equal(got, numbered(dtype::i32, {i + 1}, me)));
+  }
+  co_await destroy_model_parallel(s);
 }
 
 }  // namespace
@@ -163,4 +202,7 @@ TEST_CASE("a relay goes on while its handler waits for a barrier of the world") 
 TEST_CASE("the state's scheduler is made once and ends with the state") {
   run_everywhere(6, of_the_state);
 }
-TEST_CASE("with one stage there is nowhere to send") { run_everywhere(1, one_stage); }
+TEST_CASE("the only stage of a state is its own next and previous, until the state ends") {
+  run_everywhere(1, one_stage);
+  run_everywhere(3, one_stage_of_several_ranks);
+}
