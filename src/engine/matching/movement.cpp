@@ -46,9 +46,13 @@ void scatter_to(request& to, request const& root) {
     return;
   }
   split_plan const& plan = root.is_remote() ? *to.plan : *root.plan;
-  if (root.is_remote()) return copy_to(to, to.out, root.in.reshape(to.out.shape()));
-  tensor const out = part_like(to.out, root.in, plan, to.rank);
   auto const dim = static_cast<std::int64_t>(plan.dim());
+  if (root.is_remote()) {
+    auto const valid = plan.valid_size(to.rank);  // padding is left as it is
+    tensor const part = root.in.reshape(to.out.shape());
+    return copy_to(to, to.out.slice(dim, 0, valid), part.slice(dim, 0, valid));
+  }
+  tensor const out = part_like(to.out, root.in, plan, to.rank);
   for (auto const& p : plan.pieces(to.rank))
     copy_to(to, out.slice(dim, p.part_start, p.length), root.in.slice(dim, p.full_start, p.length));
 }
