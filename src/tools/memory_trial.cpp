@@ -42,6 +42,7 @@ int hear(int from, int otherwise) {
 
 [[noreturn]] void give(std::vector<std::byte>& memory, int ready) {
   live_with_parent();
+  host::permit_siblings_to_read();  // as ranks do
   std::ranges::fill(memory, after);
   tell(ready, 0);
   for (;;) ::pause();

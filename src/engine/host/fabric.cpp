@@ -67,6 +67,7 @@ fabric::fabric(runtime_handle rt, identity me, std::vector<io::address> const& l
       reads_memory_(may_read_memory()),
       poller_(io::make_poller()),
       forks_(forks_of_this_process()) {
+  if (reads_memory_) permit_siblings_to_read();
   status_ = std::make_unique<status_watch>(*poller_, [this] { report_asked_ = true; });
   for (auto const& a : listen_at)
     listeners_.push_back(std::make_unique<io::listener>(

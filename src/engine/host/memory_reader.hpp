@@ -17,6 +17,11 @@ namespace hocket::host {
 [[nodiscard]] std::uint64_t address_of_seal() noexcept;
 void break_seal() noexcept;
 
+/// Where the Yama security module restricts it (kernel.yama.ptrace_scope = 1), a process may read
+/// another one's memory only if that one has named it, or an ancestor of it: this names the parent,
+/// a job's launcher on this host, whose children the ranks are. Nothing elsewhere.
+void permit_siblings_to_read() noexcept;
+
 /// What lies in another process.
 struct foreign_bytes {
   ::pid_t process = 0;
