@@ -105,85 +105,105 @@ stage_actions actions_of(double a_unit) {
   return a;
 }
 
-schedule_report run_once(engine const& e, schedule const& plan, double a_unit) {
-  schedule_report seen;
-  e.run([&](world w) -> asio::awaitable<void> {
+// Runs in one world, one after the other; the first, which opens connections, apart.
+struct runs {
+  double first = 0;
+  std::vector<double> took;
+  std::vector<double> bubbles;
+  std::vector<double> whole;  // with the proof, the prediction and the ranks' agreement
+};
+
+asio::awaitable<void> run_rounds(world w, schedule const& plan, double a_unit, runs& seen) {
+  for (int i = 0; i <= rounds; ++i) {
+    co_await w.group().barrier();
+    double const from = now();
     auto running = run_schedule(w.group(), plan, actions_of(a_unit));
-    auto report = co_await std::move(running);
-    if (w.rank() == world_rank(0)) seen = std::move(report);
-  });
+    auto const report = co_await std::move(running);
+    double const to = now();
+    if (w.rank() != world_rank(0)) continue;
+    if (i == 0) seen.first = report.makespan;
+    if (i == 0) continue;
+    seen.took.push_back(report.makespan);
+    seen.bubbles.push_back(report.bubble);
+    seen.whole.push_back(to - from);
+  }
+}
+
+runs run_on(engine const& e, schedule const& plan, double a_unit) {
+  runs seen;
+  e.run([&](world w) { return run_rounds(std::move(w), plan, a_unit, seen); });
   return seen;
 }
 
-// A stream of requests, each sleeping for one unit a stage; from the first start to the last end.
-double stream_once(engine const& e, int requests, double a_unit) {
-  double from = 0;
-  double to = 0;
-  e.run([&](world w) -> asio::awaitable<void> {
-    pipeline pipe(w.group(),
-                  [&](stage_request, tensor x) { return rest_and_give(a_unit, std::move(x)); });
+asio::awaitable<void> stream_rounds(world w, int requests, double a_unit, runs& seen) {
+  auto const stage = [a_unit](stage_request const&, tensor x) {
+    return rest_and_give(a_unit, std::move(x));
+  };
+  for (int i = 0; i <= rounds; ++i) {
+    pipeline pipe(w.group(), stage, pipeline_options().number(i));
     co_await w.group().barrier();
-    if (w.rank() == world_rank(0)) {
-      from = now();
-      auto const x = tensor::full(dtype::f32, {1}, 1);
-      for (int i = 0; i < requests; ++i) pipe.submit(x);
-    }
+    double const from = now();
+    std::vector<work<tensor>> results;
+    if (w.rank() == world_rank(0))
+      for (int n = 0; n < requests; ++n)
+        results.push_back(pipe.submit(tensor::full(dtype::f32, {1}, n)));
     pipe.close();
     co_await pipe.run();
-    to = std::max(to, now());
-  });
-  return to - from;
+    double const to = now();
+    if (w.rank() != world_rank(0)) continue;
+    if (i == 0) seen.first = to - from;
+    if (i > 0) seen.took.push_back(to - from);
+  }
 }
 
-void print_row(std::string const& name, double predicted, std::vector<double> const& took) {
-  double const m = median(took);
-  auto const worst = std::ranges::max(took);
-  std::printf("  %-18s %9.1f ms %9.1f ms %+6.1f %% (worst %+6.1f %%)", name.c_str(),
-              predicted * 1e3, m * 1e3, 100 * (m / predicted - 1), 100 * (worst / predicted - 1));
+// A stream of requests, one unit in each stage: from the first's start until all know the end.
+runs stream_on(engine const& e, int requests, double a_unit) {
+  runs seen;
+  e.run([&](world w) { return stream_rounds(std::move(w), requests, a_unit, seen); });
+  return seen;
+}
+
+void print_row(std::string const& name, double predicted, runs const& r) {
+  auto const off = [predicted](double t) { return 100 * (t / predicted - 1); };
+  std::printf("  %-18s %7.1f ms %7.1f ms %+6.1f %% %+6.1f %% %+6.1f %%", name.c_str(),
+              predicted * 1e3, median(r.took) * 1e3, off(median(r.took)),
+              off(std::ranges::max(r.took)), off(r.first));
 }
 
 void compare_with_prediction(engine const& e) {
-  std::printf("%s, %d stages x %d microbatches, %.0f ms a unit, median of %d runs\n", e.name, ranks,
+  std::printf("%s, %d stages x %d microbatches, %.0f ms a unit, %d runs\n", e.name, ranks,
               microbatches, unit * 1e3, rounds);
-  std::printf("  %-18s %12s %12s %8s %17s   bubble: predicted, measured\n", "schedule", "predicted",
-              "measured", "", "");
+  std::printf("  %-18s %10s %10s %8s %8s %8s  bubble\n", "schedule", "predicted", "median", "",
+              "worst", "first");
   for (auto const name : schedule_names()) {
     auto const plan = make_schedule(name, ranks, microbatches);
     auto const foretold = predict(with_communication(plan));
-    std::vector<double> took;
-    std::vector<double> bubbles;
-    for (int i = 0; i < rounds; ++i) {
-      auto const report = run_once(e, plan, unit);
-      took.push_back(report.makespan);
-      bubbles.push_back(report.bubble);
-    }
-    print_row(std::string(name), foretold.makespan * unit, took);
-    std::printf("   %5.1f %% %5.1f %%\n", 100 * foretold.bubble, 100 * median(bubbles));
+    auto const r = run_on(e, plan, unit);
+    print_row(std::string(name), foretold.makespan * unit, r);
+    std::printf("  %4.1f %% %4.1f %%\n", 100 * foretold.bubble, 100 * median(r.bubbles));
   }
-  std::vector<double> took;
-  for (int i = 0; i < rounds; ++i) took.push_back(stream_once(e, microbatches, unit));
-  print_row("stream of requests", (microbatches + ranks - 1) * unit, took);
+  auto const r = stream_on(e, microbatches, unit);
+  print_row("stream of requests", (microbatches + ranks - 1) * unit, r);
   std::printf("\n");
 }
 
 void measure_overhead(engine const& e) {
   std::printf("%s, %d stages x %d microbatches that do nothing, one thread, median of %d runs\n",
               e.name, ranks, microbatches_of_overhead, rounds);
-  std::printf("  %-18s %22s %30s\n", "schedule", "us an F, B, I or W",
-              "us an entry, with messages");
+  std::printf("  %-18s %22s %20s %20s\n", "schedule", "us an F, B, I or W", "or an action of any",
+              "with its proof");
   for (auto const name : schedule_names()) {
     auto const plan = make_schedule(name, ranks, microbatches_of_overhead);
-    auto const entries = with_communication(plan).size();
-    std::vector<double> took;
-    for (int i = 0; i < rounds; ++i) took.push_back(run_once(e, plan, 0).makespan);
-    double const us = median(took) * 1e6;
-    std::printf("  %-18s %22.2f %30.2f\n", std::string(name).c_str(),
-                us / static_cast<double>(plan.size()), us / static_cast<double>(entries));
+    auto const all = static_cast<double>(with_communication(plan).size());
+    auto const computing = static_cast<double>(plan.size());
+    auto const r = run_on(e, plan, 0);
+    std::printf("  %-18s %22.2f %20.2f %20.2f\n", std::string(name).c_str(),
+                median(r.took) * 1e6 / computing, median(r.took) * 1e6 / all,
+                median(r.whole) * 1e6 / computing);
   }
-  std::vector<double> took;
-  for (int i = 0; i < rounds; ++i) took.push_back(stream_once(e, microbatches_of_overhead, 0));
+  auto const r = stream_on(e, microbatches_of_overhead, 0);
   std::printf("  %-18s %22.2f   a call of a stage function\n", "stream of requests",
-              median(took) * 1e6 / (microbatches_of_overhead * ranks));
+              median(r.took) * 1e6 / (microbatches_of_overhead * ranks));
 }
 
 // How late timers are that follow one another on an idle thread.
