@@ -57,7 +57,7 @@ asio::awaitable<void> join_and_run(launch_options options, rank_program const& r
   co_await std::move(program);
 }
 
-// Each rank has an engine and sockets of its own, on one thread.
+// Each rank has sockets and a progress thread of its own; their programs share one thread.
 void run_host(rank_program const& rank_main) {
   static int jobs = 0;
   auto const job = "bench " + std::to_string(::getpid()) + " " + std::to_string(jobs++);
@@ -188,8 +188,8 @@ void compare_with_prediction(engine const& e) {
 }
 
 void measure_overhead(engine const& e) {
-  std::printf("%s, %d stages x %d microbatches that do nothing, one thread, median of %d runs\n",
-              e.name, ranks, microbatches_of_overhead, rounds);
+  std::printf("%s, %d stages x %d microbatches that do nothing, median of %d runs\n", e.name, ranks,
+              microbatches_of_overhead, rounds);
   std::printf("  %-18s %22s %20s %20s\n", "schedule", "us an F, B, I or W", "or an action of any",
               "with its proof");
   for (auto const name : schedule_names()) {
