@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <hocket/async/detail/deliver.hpp>
+#include <hocket/async/detail/op_state.hpp>
 #include <hocket/async/detail/stop_link.hpp>
 #include <hocket/async/promise.hpp>
 #include <hocket/error.hpp>
+#include <new>
 #include <utility>
 
 #include "launch/socket_address.hpp"
@@ -46,7 +49,16 @@ void store_call::fail(errc code, std::string const& why) noexcept {
 void store_call::let_go() noexcept { op().finish(detail::failure{operation_aborted(), nullptr}); }
 
 void store_call::tell_client() noexcept {
-  if (auto const client = client_.lock()) client->call_ended(*this);
+  // By the client's context, if there still is one: its last handle must not be let go elsewhere.
+  try {
+    detail::op_ptr<void> const now(new detail::signal_state(op().home()), false);
+    now->finish();
+    detail::start<boost::system::error_code, void>(
+        now, [to = client_, keep = call_ptr(*this)](boost::system::error_code) {
+          if (auto const client = to.lock()) client->call_ended(*keep);
+        });
+  } catch (std::bad_alloc const&) {  // the answer comes, and nobody wants it
+  }
 }
 
 std::string store_call::describe_expiry() noexcept {
