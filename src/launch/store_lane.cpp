@@ -160,12 +160,12 @@ store_lane::awaitable<bool> store_lane::try_all() {
     for (auto const& at : all) {
       if (!is_wanted() || client_.is_lost()) co_return false;
       begin_attempt(all.size());
+      was_stopped_ = false;
       bool const done = co_await try_endpoint(at);
-      if (done) {
+      if (done && !was_stopped_) {  // else the socket was closed after its last answer
         attempt_.cancel();
         ++attempts_;
         is_connected_ = true;
-        was_stopped_ = false;
         co_return true;
       }
       is_refused = is_refused && failure_ == asio::error::connection_refused;
