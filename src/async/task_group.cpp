@@ -165,12 +165,21 @@ void task_group::state::ended(child& c, std::exception_ptr e) {
 }
 
 void task_group::state::complete() {
-  if (error_) {
-    if (abandoned_)
-      log(log_level::warning, to_string(info()) + ": a child failed after its group was dropped");
-    return finish(detail::failure_from(error_));
+  std::exception_ptr error;
+  bool was_abandoned = false;
+  bool was_cancelled = false;
+  {
+    std::lock_guard const lock(mutex_);  // somebody may cancel it still
+    error = error_;
+    was_abandoned = abandoned_;
+    was_cancelled = wait_cancelled_;
   }
-  finish(wait_cancelled_ ? detail::failure{operation_aborted(), {}} : detail::failure());
+  if (error) {
+    if (was_abandoned)
+      log(log_level::warning, to_string(info()) + ": a child failed after its group was dropped");
+    return finish(detail::failure_from(error));
+  }
+  finish(was_cancelled ? detail::failure{operation_aborted(), {}} : detail::failure());
 }
 
 work<> task_group::state::join() {

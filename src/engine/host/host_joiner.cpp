@@ -110,6 +110,9 @@ work<std::shared_ptr<endpoint>> host_joiner::join(group_spec const& spec, detail
     op.reset(new joining(std::move(home), shared_from_this(), id), false);
     op->mutable_info().operation = "make_group";
     op->mutable_info().site = site;
+    // Before anybody else can end it.
+    if (limit > clock::duration::zero() && limit != clock::duration::max())
+      fabric_->rt().arm(*op, limit);
     making& m = open_[id];
     m.mine = op;
     m.spec = spec;
@@ -131,8 +134,6 @@ work<std::shared_ptr<endpoint>> host_joiner::join(group_spec const& spec, detail
     judge(id, m, o);
   }
   work<std::shared_ptr<endpoint>> result{detail::op_ptr<std::shared_ptr<endpoint>>(op)};
-  if (limit > clock::duration::zero() && limit != clock::duration::max())
-    fabric_->rt().arm(*op, limit);
   o.carry_out(*fabric_);
   if (limit <= clock::duration::zero()) op->expire();
   return result;

@@ -130,11 +130,15 @@ asio::awaitable<void> early_ends(pipeline& pipe, int last) {
   auto before = co_await outcome_of(pipe.submit(input(2), stoppable));
   CHECK(before.code == operation_aborted());
 
-  auto same = pipe.submit(input(3), submit_options().id(77));
+  submit_options slow;
+  slow.note("sleep" + std::to_string(last)).id(77);
+  auto same = pipe.submit(input(3), slow);
   auto twice = co_await outcome_of(pipe.submit(input(3), submit_options().id(77)));
   CHECK(twice.code == errc::invalid_argument);
   CHECK(twice.says("a request of this id is open"));
-  co_await std::move(same);
+  same.get_canceller().cancel();
+  auto ended = co_await outcome_of(std::move(same));
+  CHECK(ended.code == operation_aborted());
   auto wide = co_await outcome_of(pipe.submit(input(3), submit_options().id(1ull << 48)));
   CHECK(wide.code == errc::invalid_argument);
   pipe.close();
