@@ -208,8 +208,25 @@ void exchange::fetch_from(remote_call& from, request& own) noexcept {
   }
 }
 
+void exchange::require_gift(remote_call const& from, dtype type, std::int64_t count) const {
+  auto const& all = from.gives;
+  if (all.size() == 1 && all[0].dtype == type && all[0].shape.numel() == count) return;
+  std::string what = fmt::format("{} tensors", all.size());
+  if (all.size() == 1) what = fmt::format("{}{}", name_of(all[0].dtype), to_string(all[0].shape));
+  auto const fault = fmt::format("it gives {} in {}, where {} elements of {} are needed", what,
+                                 hocket::describe(own_call()), count, name_of(type));
+  hub_->net().lose(from.world_rank, fault);
+  throw error(errc::peer_lost, fmt::format("rank {} is lost: {}", from.world_rank, fault));
+}
+
 void exchange::fetch_all(remote_call& from, request& own) {
   if (from.gives.empty() || from.is_here) return;
+  auto const kind = own.print.kind;
+  bool const is_from_root = kind == op_kind::broadcast || kind == op_kind::scatter;
+  if (is_from_root && !own.takes_any_shape && from.gives[0].shape.numel() != own.out.numel())
+    throw error(errc::mismatch,  // before there is room made for it
+                fmt::format("rank {} gives {} elements, {}", from.asked.rank,
+                            from.gives[0].shape.numel(), hocket::describe(own)));
   std::vector<tensor> items;
   bool is_direct = false;  // the first one, at once to its place in the result
   for (auto const& g : from.gives) {

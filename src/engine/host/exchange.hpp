@@ -57,6 +57,9 @@ class exchange : public detail::pooled {
   explicit exchange(std::shared_ptr<host_hub> at);
   /// All that `from` gives, to where `own` wants it. `from` must live until `finished`.
   void fetch_from(remote_call& from, request& own) noexcept;
+  /// Throws `errc::peer_lost`, and gives the member up, unless `from` gives one tensor of so many
+  /// elements: what no member says whose call agrees with this rank's.
+  void require_gift(remote_call const& from, dtype type, std::int64_t count) const;
   /// It will end with this failure, if with no earlier one.
   void fail(detail::failure f) noexcept;
   /// Waits until nobody needs the buffers of the call any more.

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "announcement.hpp"
 #include "forks.hpp"
 #include "memory_reader.hpp"
 
@@ -159,13 +160,24 @@ void fabric::conceal(std::uint64_t id) {
   if (at == exposures_.end()) return;
   last = std::move(at->second);
   exposures_.erase(at);
+  for (int const taker : last->takers()) stop_sending(id, taker);
+}
+
+// Under the lock: the owner may reuse the bytes. A taker that had them all waits for none.
+void fabric::stop_sending(std::uint64_t id, int taker) {
+  auto const at = peers_.find(taker);
+  if (at == peers_.end() || at->second->link.is_over()) return;
+  at->second->link.recall(id);
+  if (at->second->link.is_open()) poller_->kick(at->second->link);
 }
 
 void fabric::release_locked(std::uint64_t id, int taker, failure complaint) {
   auto const at = exposures_.find(id);
   if (at == exposures_.end() || at->second->is_drained()) return;
   exposure& e = *at->second;
-  if (e.release(taker) && e.has_notes) {
+  if (!e.release(taker)) return;
+  stop_sending(id, taker);
+  if (e.has_notes) {
     note n;
     auto const gone = lost_.find(taker);
     n.why = gone != lost_.end()   ? lost_failure(taker, gone->second)
@@ -276,6 +288,9 @@ void fabric::serve(int to, frame_head const& head) {
   if (at != exposures_.end())
     item = at->second->item_for(to, static_cast<std::size_t>(head.sequence));
   peer& p = peer_at(to);
+  if (p.link.waiting_bytes() > waiting_bytes_max)
+    throw error(errc::corrupt, fmt::format("it asks for bytes and does not read: {} bytes wait",
+                                           p.link.waiting_bytes()));
   if (!item.defined() || head.bytes == 0 || head.handle > item.nbytes() ||
       head.bytes > item.nbytes() - head.handle) {
     letter l;
@@ -304,7 +319,7 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
       failure complaint;
       if (head.code != 0)
         complaint =
-            make_failure(make_error_code(static_cast<errc>(head.code)),
+            make_failure(make_error_code(code_of_wire(head.code)),
                          std::string(reinterpret_cast<char const*>(extra.data()), extra.size()));
       return release_locked(head.address, from.peer(), std::move(complaint));
     }
@@ -325,6 +340,7 @@ void fabric::arrived(in_link& from, frame_head const& head, std::span<std::byte 
       }
       if (!at->second->release(from.peer()))
         throw error(errc::corrupt, "a rank says twice that it is ready");
+      stop_sending(head.address, from.peer());
       return take_note(head.address, from.peer(), std::move(n));
     }
     case frame_kind::refuse:

@@ -194,6 +194,7 @@ class fabric final : public progress_source,
   bool deliver() noexcept;
   void drop_silent_strangers();
   void release_locked(std::uint64_t id, int taker, detail::failure complaint);
+  void stop_sending(std::uint64_t id, int taker);
   void take_note(std::uint64_t id, int taker, note n);
   void decline(int taker, note const& n);
   void decline_notes(exposure& e);

@@ -9,6 +9,7 @@
 #include <hocket/error.hpp>
 #include <utility>
 
+#include "announcement.hpp"
 #include "host_endpoint.hpp"
 #include "host_hub.hpp"
 #include "wire.hpp"
@@ -148,13 +149,14 @@ void host_joiner::receive(int from, frame_head const& head, std::span<std::byte 
     if (head.kind == frame_kind::refuse) {
       if (!m.refused.exception)
         m.refused =
-            make_failure(make_error_code(static_cast<errc>(head.code)),
+            make_failure(make_error_code(code_of_wire(head.code)),
                          std::string(reinterpret_cast<char const*>(extra.data()), extra.size()));
     } else {
       byte_reader in(extra);
       static_cast<void>(in.take_text());
-      std::vector<int> ranks(in.take<std::uint32_t>() % (extra_bytes_max / sizeof(std::int32_t)));
-      for (auto& r : ranks) r = in.take<std::int32_t>();
+      std::vector<int> ranks;
+      for (auto n = in.take<std::uint32_t>(); n > 0; --n) ranks.push_back(in.take<std::int32_t>());
+      if (!in.empty()) throw error(errc::corrupt, "a join frame says more than it should");
       m.said[from] = std::move(ranks);
     }
     judge(head.group, m, o);

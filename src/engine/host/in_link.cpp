@@ -25,8 +25,21 @@ std::span<iovec const> in_link::to_write() noexcept {
   return {&say_piece_, 1};
 }
 
+void in_link::written(std::size_t bytes) noexcept {
+  say_.erase(0, bytes);
+  if (say_.empty() && !refusal_.empty()) fail(std::exchange(refusal_, {}));
+}
+
 void in_link::greet() {
-  auto const rest = greeting_.receive({reinterpret_cast<char const*>(buffer_.data()), end_}, say_);
+  std::string rest;
+  try {
+    rest = greeting_.receive({reinterpret_cast<char const*>(buffer_.data()), end_}, say_);
+  } catch (std::exception const& e) {
+    if (say_.empty()) throw;
+    refusal_ = e.what();  // the caller is told the verdict first
+    end_ = 0;
+    return sink_.speaks(*this);
+  }
   begin_ = end_ = 0;
   if (!say_.empty()) sink_.speaks(*this);
   if (!greeting_.is_done()) return;
@@ -37,7 +50,7 @@ void in_link::greet() {
 
 // A large payload is read to its place, and what follows it into the buffer by the same call.
 std::span<iovec const> in_link::to_read() noexcept {
-  if (over_) return {};
+  if (over_ || !refusal_.empty()) return {};
   std::size_t n = 0;
   if (data_left_ > 0 && data_to_ != nullptr) pieces_[n++] = {data_to_, data_left_};
   std::size_t room = buffer_.size() - end_;

@@ -54,7 +54,7 @@ class in_link final : public io::byte_stream {
   }
 
   std::span<iovec const> to_write() noexcept override;
-  void written(std::size_t bytes) noexcept override { say_.erase(0, bytes); }
+  void written(std::size_t bytes) noexcept override;
   std::span<iovec const> to_read() noexcept override;
   void read(std::size_t bytes) noexcept override;
   void ended(boost::system::error_code why) noexcept override;
@@ -71,6 +71,7 @@ class in_link final : public io::byte_stream {
   answerer_greeting greeting_;
   std::string say_;  // of the greeting
   iovec say_piece_{};
+  std::string refusal_;  // why the connection ends once that is written
   std::vector<std::byte> buffer_;
   std::size_t begin_ = 0;  // of what is in the buffer and not consumed
   std::size_t end_ = 0;

@@ -211,6 +211,7 @@ class slice_exchange final : public driven_exchange, public note_listener {
       if (part == &own_) {
         o.here = source.const_bytes() + skipped;
       } else {
+        require_gift(remote_call::of(*part), own_.print.dtype, own_.print.count);
         o = operand_of(remote_call::of(*part), skipped);
       }
       all.push_back(std::move(o));
@@ -364,6 +365,7 @@ class part_exchange final : public driven_exchange {
       if (part == &own_) {
         o.here = split_view(own_.in, *own_.plan, own_.rank).const_bytes();
       } else {
+        require_gift(remote_call::of(*part), own_.print.dtype, own_.out.numel());
         o = operand_of(remote_call::of(*part), 0);
       }
       all.push_back(std::move(o));
