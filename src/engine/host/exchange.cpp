@@ -62,7 +62,7 @@ bool can_be_given(request const& own, request const& from, given const& g) {
       return g.dtype == own.in.dtype() && g.shape.numel() == own.in.numel();
     case op_kind::reduce_scatter:
       return g.dtype == own.in.dtype() &&
-             are_alike_beside(own.plan->dim(), g.shape, own.in.shape());
+             g.shape == split_view(own.in, *own.plan, own.rank).shape();
     case op_kind::all_to_all:
       return g.dtype == own.out.dtype() &&
              are_alike_beside(own.plan->dim(), g.shape, own.out.shape());
@@ -88,6 +88,20 @@ std::string fault_in_gifts(request const& own, remote_call const& from) {
   if (from.gives.empty() || can_be_given(own, from.asked, from.gives.front())) return {};
   auto const& g = from.gives.front();
   return fmt::format("it gives {}{} in {}", name_of(g.dtype), to_string(g.shape), describe(own));
+}
+
+// Why what an honest member may well give does not fit, told before room is made for it; empty: it
+// does.
+std::string misfit(request const& own, remote_call const& from) {
+  auto const kind = own.print.kind;
+  auto const& s = from.gives.front().shape;
+  bool const is_from_root = kind == op_kind::broadcast || kind == op_kind::scatter;
+  if (is_from_root && !own.takes_any_shape && s.numel() != own.out.numel())
+    return fmt::format("rank {} gives {} elements, {}", from.asked.rank, s.numel(), describe(own));
+  if (kind == op_kind::all_to_all && s[own.plan->dim()] != own.received->part_size(from.asked.rank))
+    return fmt::format("rank {} sends {} to rank {}, which expects {}", from.asked.rank,
+                       s[own.plan->dim()], own.rank, own.received->part_size(from.asked.rank));
+  return {};
 }
 
 // Where the bytes of a gift can go at once: into the result, where they lie there in one piece.
@@ -221,12 +235,7 @@ void exchange::require_gift(remote_call const& from, dtype type, std::int64_t co
 
 void exchange::fetch_all(remote_call& from, request& own) {
   if (from.gives.empty() || from.is_here) return;
-  auto const kind = own.print.kind;
-  bool const is_from_root = kind == op_kind::broadcast || kind == op_kind::scatter;
-  if (is_from_root && !own.takes_any_shape && from.gives[0].shape.numel() != own.out.numel())
-    throw error(errc::mismatch,  // before there is room made for it
-                fmt::format("rank {} gives {} elements, {}", from.asked.rank,
-                            from.gives[0].shape.numel(), hocket::describe(own)));
+  if (auto const fault = misfit(own, from); !fault.empty()) throw error(errc::mismatch, fault);
   std::vector<tensor> items;
   bool is_direct = false;  // the first one, at once to its place in the result
   for (auto const& g : from.gives) {

@@ -32,10 +32,11 @@ void in_link::written(std::size_t bytes) noexcept {
 
 void in_link::greet() {
   std::string rest;
+  auto const said = say_.size();
   try {
     rest = greeting_.receive({reinterpret_cast<char const*>(buffer_.data()), end_}, say_);
   } catch (std::exception const& e) {
-    if (say_.empty()) throw;
+    if (say_.size() == said) throw;
     refusal_ = e.what();  // the caller is told the verdict first
     end_ = 0;
     return sink_.speaks(*this);
