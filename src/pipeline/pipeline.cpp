@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Hocket authors
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <hocket/error.hpp>
+#include <hocket/op_info.hpp>
 #include <hocket/pipeline/pipeline.hpp>
 #include <utility>
 
@@ -31,17 +35,24 @@ detail::pipeline_places places_of(process_group const& stages, pipeline_options 
   return p;
 }
 
+stage_function callable(stage_function f, std::source_location site) {
+  if (!f)
+    throw error(errc::invalid_argument,
+                fmt::format("the pipeline at {} has no stage function", to_string(site)));
+  return f;
+}
+
 }  // namespace
 
 pipeline::pipeline(ParallelState const& state, stage_function f, pipeline_options const& options,
                    std::source_location site)
-    : core_(std::make_shared<detail::pipeline_core>(places_of(state, options, site), std::move(f),
-                                                    options)) {}
+    : core_(std::make_shared<detail::pipeline_core>(places_of(state, options, site),
+                                                    callable(std::move(f), site), options)) {}
 
 pipeline::pipeline(process_group const& stages, stage_function f, pipeline_options const& options,
                    std::source_location site)
-    : core_(std::make_shared<detail::pipeline_core>(places_of(stages, options, site), std::move(f),
-                                                    options)) {}
+    : core_(std::make_shared<detail::pipeline_core>(places_of(stages, options, site),
+                                                    callable(std::move(f), site), options)) {}
 
 pipeline::~pipeline() { core_->abandon(); }
 

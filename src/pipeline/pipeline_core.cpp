@@ -82,6 +82,9 @@ work<tensor> pipeline_core::submit(tensor x, submit_options const& options,
   auto const id = options.id().value_or(next_id_.load());
   if (id == 0 || id >= id_end)
     return refuse(errc::invalid_argument, fmt::format("id {} is not from 1 to 2^48 - 1", id), site);
+  bool const is_theirs = options.id() && id < id_end / 2;
+  for (auto next = next_id_.load(); is_theirs && next <= id;)  // none of ours is that one
+    if (next_id_.compare_exchange_weak(next, id + 1)) break;
   if (!options.id()) return submit(std::move(x), submit_options(options).id(next_id_++), site);
 
   request_ptr const op(new request_op(home_, weak_from_this(), id), false);

@@ -48,6 +48,8 @@ prediction predict(schedule const& plan, action_costs const& costs) {
     if (!spans.empty()) result.makespan = std::max(result.makespan, spans.back().end);
   }
   double const all = result.makespan * plan.ranks();
+  if (!std::isfinite(all))
+    throw error(errc::invalid_argument, "the costs add up to more than a number can hold");
   double const busy = std::accumulate(result.busy.begin(), result.busy.end(), 0.0);
   // Sums of many spans are rounded; a run without idle time has a bubble of exactly 0.
   double const idle = all - busy;

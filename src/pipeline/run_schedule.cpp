@@ -138,8 +138,11 @@ asio::awaitable<void> schedule_walk::listen(walk_ptr self, process_group from, b
     ending e;
     try {
       e = co_await std::move(coming);
-    } catch (boost::system::system_error const&) {
-      co_return;  // at the end, or with the group, of which the walk is told as well
+    } catch (boost::system::system_error const& x) {
+      // At the end, or with the group: of a revocation an action that is under way is not told.
+      if (x.code() == errc::revoked)
+        self->fail(ending(static_cast<std::int32_t>(errc::revoked), x.what()), false, false);
+      co_return;
     }
     self->fail(std::move(e), tells_stages, false);
   }
