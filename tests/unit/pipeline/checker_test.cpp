@@ -166,6 +166,9 @@ TEST_CASE("costs that are no times are refused") {
     costs.backward = bad;
     CHECK_THROWS_AS(static_cast<void>(predict(plan, costs)), error);
   }
+  action_costs huge;  // their sum is no number any more
+  huge.forward = huge.backward = 1e308;
+  CHECK_THROWS_AS(static_cast<void>(predict(plan, huge)), error);
 }
 
 TEST_CASE("the timeline has a span for each action, in order and without overlap") {

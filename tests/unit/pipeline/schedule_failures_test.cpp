@@ -123,6 +123,25 @@ asio::awaitable<void> one_action_throws(world w) {
   CHECK(!well.code);
 }
 
+// The group is revoked while one rank sleeps in an action and the others wait for it.
+asio::awaitable<void> revoked_meanwhile(world w) {
+  auto const me = w.rank().value();
+  auto const g = w.group();
+  auto const forward = [](int stage, int m, tensor x) -> asio::awaitable<tensor> {
+    if (stage == 1 && m == 1) co_await sleep_long();
+    if (!x.defined()) x = tensor::full(dtype::i64, {m + 1, 2}, m);
+    co_return stage_step(x, stage);
+  };
+  asio::steady_timer timer(co_await asio::this_coro::executor, 30ms);
+  if (me == w.size() - 1)
+    timer.async_wait([g](boost::system::error_code) { g.revoke("it is enough"); });
+  auto const begun = std::chrono::steady_clock::now();
+  auto o = co_await end_of(
+      run_schedule(g, make_schedule("gpipe", w.size(), 4), passing().forward(forward)));
+  CHECK(o.code == errc::revoked);
+  CHECK(std::chrono::steady_clock::now() - begun < 50s);  // the action sleeps for 100 s
+}
+
 // Context-parallel ranks of one stage are in a collective when one of them fails.
 asio::awaitable<void> a_peer_throws(world w) {
   axis_sizes sizes;
@@ -152,6 +171,9 @@ TEST_CASE("bad schedules, other numbers of ranks and missing coroutines are refu
 TEST_CASE("user-defined actions are run where they stand") { run_everywhere(2, user_actions); }
 TEST_CASE("an action that throws ends the run on all ranks, with its rank, name and story") {
   for (int n : {2, 4}) run_everywhere(n, one_action_throws);
+}
+TEST_CASE("a revocation ends the actions that are under way on every rank") {
+  run_everywhere(3, revoked_meanwhile);
 }
 TEST_CASE("an action that throws ends the run on the peers of its stage, too") {
   run_everywhere(4, a_peer_throws);

@@ -175,8 +175,27 @@ asio::awaitable<void> skip_connections(world w) {
   }
 }
 
+asio::awaitable<void> numbered(world w) {
+  CHECK_THROWS_AS(pipeline(w.group(), stage_function()), error);
+  pipeline pipe(w.group(), step);
+  std::vector<work<tensor>> results;
+  if (w.rank().value() == 0) {
+    results.push_back(pipe.submit(input(0), submit_options().id(2)));
+    for (int i = 1; i < 4; ++i) results.push_back(pipe.submit(input(i)));
+  }
+  pipe.close();
+  co_await pipe.run();
+  for (int i = 0; i < static_cast<int>(results.size()); ++i) {
+    auto got = co_await std::move(results[static_cast<std::size_t>(i)]);
+    CHECK(equal(got, all_stages(input(i), w.size())));
+  }
+}
+
 }  // namespace
 
+TEST_CASE("ids that a program gives are not given by the pipeline afterwards") {
+  run_everywhere(2, numbered);
+}
 TEST_CASE("requests of different shapes give the results of one process, any number in flight") {
   for (int n : {1, 2, 3, 5}) run_everywhere(n, many_in_flight);
 }
