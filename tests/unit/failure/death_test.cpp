@@ -96,11 +96,16 @@ TEST_CASE("a rank that is stopped is missed at the deadline, and says nothing wr
   ::usleep(30'000);
   job[2].signal(SIGSTOP);
   auto const stopped_at = std::chrono::steady_clock::now();
+  bool is_missed = false;
   for (int r : {0, 1, 3}) {
     auto const failed = job[r].line_of("failed", 5s);
     CHECK(std::chrono::steady_clock::now() - stopped_at < 2s);
-    CHECK_MESSAGE(contains(failed, "deadline"), failed << job[r].seen());
+    is_missed = is_missed || contains(failed, "deadline");
+    // One that was quicker may have left the world meanwhile.
+    bool const is_told = contains(failed, "deadline") || contains(failed, "its last handle was");
+    CHECK_MESSAGE(is_told, failed << job[r].seen());
   }
+  CHECK(is_missed);
   for (int r : {0, 1, 3}) CHECK_MESSAGE(job[r].status(5s) == 0, job[r].seen());
   job[2].signal(SIGCONT);
   CHECK_MESSAGE(!job[2].line_of("failed", 5s).empty(), job[2].seen());
