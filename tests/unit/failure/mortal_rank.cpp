@@ -32,7 +32,11 @@ using work_of = asio::awaitable<void>;
 
 template <class... Args>
 void say(char const* format, Args... args) {
-  std::printf(format, args...);
+  if constexpr (sizeof...(args) == 0) {
+    std::fputs(format, stdout);
+  } else {
+    std::printf(format, args...);
+  }
   std::putchar('\n');
   std::fflush(stdout);
 }

@@ -17,7 +17,8 @@ namespace {
 
 std::string text_of_length(std::size_t n, char first) {
   std::string s(n, ' ');
-  for (std::size_t i = 0; i < n; ++i) s[i] = static_cast<char>(first + i % 23);
+  for (std::size_t i = 0; i < n; ++i)
+    s[i] = static_cast<char>(static_cast<std::size_t>(first) + i % 23);
   return s;
 }
 
@@ -61,7 +62,7 @@ TEST_CASE("frames come out alike, wherever the bytes are cut") {
     CHECK(place == talk.large);
     CHECK(g.sink.endings.empty());
   };
-  for (std::size_t const piece : {1, 2, 7, 119, 120, 121, 500})
+  for (std::size_t const piece : {1u, 2u, 7u, 119u, 120u, 121u, 500u})
     hear([&](in_link& to) { feed(to, talk.bytes, piece); });
   for (std::size_t cut = 0; cut <= talk.bytes.size(); ++cut)
     hear([&](in_link& to) {

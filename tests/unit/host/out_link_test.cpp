@@ -93,7 +93,7 @@ TEST_CASE("letters and shipments come whole, whatever a socket takes at once") {
 }
 
 TEST_CASE("a shipment that is recalled in the middle of a chunk leaves the peer in step") {
-  for (std::size_t const written : {0, 1, 119, 120, 121, 5000, 262'263, 262'264}) {
+  for (std::size_t const written : {0u, 1u, 119u, 120u, 121u, 5000u, 262'263u, 262'264u}) {
     open_link o;
     int ended = 0;
     auto bytes = std::make_unique<std::string>(chunk_bytes_max + 500, 'B');

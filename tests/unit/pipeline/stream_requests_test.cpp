@@ -92,7 +92,8 @@ asio::awaitable<void> priorities(world w) {
   std::vector<work<tensor>> results;
   if (w.rank().value() == 0)
     for (int i = 0; i < 6; ++i)
-      results.push_back(pipe.submit(input(i), submit_options().priority(i % 3).id(10 + i)));
+      results.push_back(pipe.submit(
+          input(i), submit_options().priority(i % 3).id(static_cast<std::uint64_t>(10 + i))));
   pipe.close();
   co_await pipe.run();
   if (w.rank().value() == 0) CHECK(order == std::vector<std::uint64_t>({12, 15, 11, 14, 10, 13}));
