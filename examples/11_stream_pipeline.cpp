@@ -37,7 +37,8 @@ tensor plus(tensor const& x, int n) {
 // [stream]
 // One stage's share of one request: y = x + (stage + 1). The function of stage 1 takes its time.
 asio::awaitable<tensor> stage(hocket::stage_request r, tensor x) {
-  if (r.stage() == 1) co_await sleep_for(r.id() == unwanted ? 10000ms : 5ms);
+  auto const pause = r.id() == unwanted ? 10000ms : 5ms;
+  if (r.stage() == 1) co_await sleep_for(pause);
   co_return plus(x, r.stage() + 1);
 }
 

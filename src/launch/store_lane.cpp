@@ -408,7 +408,8 @@ store_lane::awaitable<bool> store_lane::exchange() {
       done = co_await send(out);
       if (!done) co_return false;
     }
-    done = co_await answer(what == verb::set ? reply_form::byte : form_of(what));
+    auto const form = what == verb::set ? reply_form::byte : form_of(what);
+    done = co_await answer(form);
     if (!done || asked_.empty()) co_return false;
     asked_.pop_front();
     call->deliver(replies_.take());

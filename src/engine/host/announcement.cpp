@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/matching/roster.hpp"
 #include "memory_reader.hpp"
 #include "wire.hpp"
 
@@ -18,6 +19,7 @@ namespace hocket::host {
 namespace {
 
 using detail::failure;
+using matching::what_of;
 
 // Members of larger groups do not tell all others how they cut an exchange.
 constexpr int sizes_max = 4096;
@@ -53,16 +55,6 @@ void take_shape(byte_reader& from, dtype& type, shape& s) {
       throw error(errc::corrupt, fmt::format("a dimension of {}", extent));
     count *= std::max<std::int64_t>(extent, 1);
     s.append(extent);
-  }
-}
-
-std::string what_of(std::exception_ptr const& e) {
-  try {
-    std::rethrow_exception(e);
-  } catch (std::exception const& x) {
-    return x.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
   }
 }
 

@@ -145,14 +145,6 @@ bool fabric::is_drained(std::uint64_t id, arrival& then, failure& f) {
   return false;
 }
 
-void fabric::release(std::uint64_t id, int taker, failure complaint) {
-  {
-    std::lock_guard const lock(mutex_);
-    release_locked(id, taker, std::move(complaint));
-  }
-  runtime_.wake();
-}
-
 void fabric::conceal(std::uint64_t id) {
   std::unique_ptr<exposure> last;  // let go after the lock
   std::lock_guard const lock(mutex_);

@@ -100,7 +100,6 @@ class fabric final : public progress_source,
   [[nodiscard]] runtime_handle const& rt() const noexcept { return runtime_; }
   /// How peers reach this process.
   [[nodiscard]] peer_place place() const;
-  [[nodiscard]] std::string_view poller_name() const noexcept { return poller_->name(); }
 
   void post(int peer, letter l);
   /// Ends with `want.then->came`, perhaps before it returns.
@@ -129,9 +128,6 @@ class fabric final : public progress_source,
   [[nodiscard]] bool is_in_child() const noexcept;
   /// Logs what all groups wait for.
   void report(log_level level) noexcept;
-
-  /// The buffers of an exposure are released for the taker.
-  void release(std::uint64_t id, int taker, detail::failure complaint = {});
 
   /// The buffers of an exposure are offered to nobody any more.
   void conceal(std::uint64_t id);
